@@ -14,7 +14,7 @@ from xlalint.analysis.hazard import Confidence, Frequency, Hazard, Inside
 from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.registry import row_of
 from xlalint.interpreter.context import HOST_TIER
-from xlalint.interpreter.rates import Cost
+from xlalint.interpreter.rates import Cost, costliest
 from xlalint.interpreter.tracer import Runner
 from xlalint.rules.variants import WRONG_RESULTS
 
@@ -30,8 +30,8 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     `start`, `end` and `statement` count from the function's start. `chain` leads from a root to the function, each link with why it is
     traced. `yields_to` says which calls of the function speak better of it than this, which was seen with unknown arguments: those in
     traced code, or all. `inside` is where a library's code that is called there meets the hazard: a function, and a byte offset from its
-    start. `frequency` and `looped` say how often it costs by the roots of one module. `runner` is what runs the graph, where only XLA
-    minds the hazard.
+    start. `frequency` and `looped` say how often it costs by the roots of one module, `only` in which runs. `runner` is what runs the
+    graph, where only XLA minds the hazard.
     """
 
     function: Key
@@ -51,6 +51,7 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     frequency: Frequency | None = None
     looped: bool = False
     runner: Runner = "compiler"
+    only: str = ""
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
@@ -78,7 +79,8 @@ def harvest(decisions: Decisions) -> ModuleResult:
     for reach, link in chains.items():
         context, root = reach[0], link.root
         itself = context.function is root.context.function  # that it calls itself says nothing of its callers
-        if link.depth and context.function is not None and not itself and not _copies_itself(context, link):
+        calls = link.depth > 0 and not root.only  # what nothing calls says nothing of what it calls
+        if calls and context.function is not None and not itself and not _copies_itself(context, link):
             (called if root.tier != HOST_TIER else hosted).add(context.function.key)
         if not link.depth and context.function is not None and root.tier != HOST_TIER:
             entered.add(context.function.key)
@@ -114,6 +116,7 @@ def _make_hazard(
 ) -> FunctionHazard:
     link = decisions.chains[reach]
     cost = decisions.cost_of(pending, reach, verdict)
+    often = cost is not None and decisions.is_told_often(pending)
     alone = link.root.tier == 2 and link.depth == 0
     return FunctionHazard(
         key_of(reach[0]),
@@ -130,9 +133,10 @@ def _make_hazard(
         chain,
         ("all" if verdict.of_host else "traced") if alone else "",
         inside,
-        cost.frequency if cost is not None else None,
-        cost is not None and cost.looped,
+        cost.frequency if cost is not None and often else None,
+        cost is not None and often and cost.looped,
         verdict.runner,
+        cost.only if cost is not None else "",
     )
 
 
@@ -163,6 +167,7 @@ def merge_placed(
     """
     best: dict[tuple[Key, int, int, str], FunctionHazard] = {}
     costs: dict[tuple[Key, int, int, str], Cost] = {}
+    paid: set[tuple[Key, int, int, str]] = set()
     for seen in founds:
         if is_superseded(seen, called, hosted, program.exported):
             continue
@@ -172,8 +177,11 @@ def merge_placed(
         if known is None or _preference(found) < _preference(known):
             best[key] = found
         if found.frequency is not None:
-            costs[key] = max(costs.get(key, Cost(Frequency.ONCE)), Cost(found.frequency, found.looped))
-    hazards = [place_hazard(_costing(found, costs.get(key)), program) for key, found in best.items()]
+            cost = Cost(found.frequency, found.looped, found.only)
+            costs[key] = costliest((costs.get(key, cost), cost))
+        if not found.only:
+            paid.add(key)
+    hazards = [place_hazard(_costing(found, costs.get(key), key in paid), program) for key, found in best.items()]
     return sorted(hazards, key=lambda h: (h.path, h.start, h.end, h.rule))
 
 
@@ -191,11 +199,14 @@ def _as_information(found: FunctionHazard) -> FunctionHazard:
     return msgspec.structs.replace(found, severity=severity, runner="framework")
 
 
-def _costing(found: FunctionHazard, cost: Cost | None) -> FunctionHazard:
-    """The hazard as often as the most frequent of the ways by which it is reached."""
-    if cost is None or cost == (found.frequency, found.looped):
+def _costing(found: FunctionHazard, cost: Cost | None, paid: bool) -> FunctionHazard:
+    """The hazard as often as by the costliest of the ways by which it is reached; `paid`: by one of these, in every run."""
+    only = "" if paid else found.only
+    if cost is None:
+        return found if only == found.only else msgspec.structs.replace(found, only=only)
+    if (*cost[:2], only) == (found.frequency, found.looped, found.only):
         return found
-    return msgspec.structs.replace(found, frequency=cost.frequency, looped=cost.looped)
+    return msgspec.structs.replace(found, frequency=cost.frequency, looped=cost.looped, only=only)
 
 
 def is_superseded(
@@ -244,6 +255,7 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
         found.looped,
         _copy_key(found, info.ir) if info is not None else "",
         _target(found, program),
+        found.only,
     )
 
 

@@ -18,7 +18,7 @@ from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.platforms import around_compiled, needed_reach
 from xlalint.frameworks.registry import frameworks, row_of
 from xlalint.interpreter.context import HOST_TIER
-from xlalint.interpreter.rates import Cost
+from xlalint.interpreter.rates import Cost, costliest
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
 from xlalint.rules.variants import AGAIN, ANY_GRAPH, CALLED, COLLECTED, EAGER, LOOP, UNHASHABLE
@@ -159,12 +159,16 @@ class Decisions:
         return {name: reach for name, reach in found.items() if self._frameworks[name].semantics.compiles_if_asked}
 
     def cost_of(self, pending: PendingHazard, reach: Reach, verdict: Verdict) -> Cost | None:
-        """How often a hazard costs; None of what is no matter of how often code runs: a setting, where a batch gets its shape."""
+        """How often a hazard costs; None of what is no matter of how often code runs, or in which runs: a setting."""
         policy = self._policies.get(pending.rule, NO_POLICY)
-        if verdict.of_host or policy.shapes_batches or policy.counts_in(pending.framework) == "anywhere":
+        if verdict.of_host or policy.counts_in(pending.framework) == "anywhere":
             return None
         entered = self._costs.get(reach[0])
-        return None if entered is None else max([pending.rate.of(cost) for cost in entered])
+        return None if entered is None else costliest([pending.rate.of(cost) for cost in entered])
+
+    def is_told_often(self, pending: PendingHazard) -> bool:
+        """Return whether it matters how often a hazard costs: not of where a batch gets its shape."""
+        return not self._policies.get(pending.rule, NO_POLICY).shapes_batches
 
     def framework_of(self, pending: PendingHazard, root: RootContext) -> str:
         """The framework that a hazard is of; that of the tracer, where it is a hazard under any."""

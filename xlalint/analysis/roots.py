@@ -77,6 +77,7 @@ _TOKENS: Final = frozenset(
 )
 _OF_HOST: Final = frozenset(("from_numpy",))  # makes tensors of the host's arrays
 _EVALUATES: Final = "evaluates a model in a loop"
+_UNCALLED: Final = "in code that nothing in this program calls"
 _PORTED: Final = "trains in a loop: what it does is judged as if its device were the target's"
 _ROLES: Final = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
 _NO_GRADIENT: Final = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
@@ -163,7 +164,11 @@ class Roots:
             interpreter.evaluate_global(module, "")  # functions read from it what it made, while it runs them
         called = Called()
         # What stands last in a module uses what stands before it: whole models first, sure roots before likely ones.
-        found = sorted(self._functions(module, framework), key=lambda root: (root.tier, -root.info.index))
+        # What nothing calls comes last, so that it says nothing of what it calls.
+        found = sorted(
+            self._functions(module, framework),
+            key=lambda root: (self._only(root), root.tier, -root.info.index),
+        )
         for candidate in found:
             with self._contain(module, candidate.info.ir.qualname):
                 self._enter(candidate, called)
@@ -217,15 +222,15 @@ class Roots:
             if traced
             else interpreter.enter(info, args, per_turn=per_turn)
         )
-        often = self._frequency(candidate)
-        interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer, often))
+        often, where = self._frequency(candidate), self._only(candidate)
+        interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer, often, where))
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:
-            self._enter_returned(context, called)
+            self._enter_returned(context, called, where)
         for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
             if wrapper is not context:
                 why = f"wraps `{info.name}`: {candidate.why}"
-                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer, often))
+                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer, often, where))
                 called.add(wrapper)
 
     def _frequency(self, candidate: Candidate) -> Frequency:
@@ -236,7 +241,13 @@ class Roots:
         once = self.interpreter.occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP)
         return Frequency.ONCE if once else Frequency.CALL
 
-    def _enter_returned(self, outer: Context, called: Called) -> None:
+    def _only(self, candidate: Candidate) -> str:
+        """Return where a root runs, in words, if no run of the program calls it; "" of others."""
+        if candidate.given is not None or self._configured(candidate.info):
+            return ""
+        return _UNCALLED if self.interpreter.occasions.of(candidate.info) is Occasion.NEVER else ""
+
+    def _enter_returned(self, outer: Context, called: Called, only: str) -> None:
         """Enter the functions that a library's function makes and returns, alone or several: who gets them calls them."""
         for made in _functions_in(outer.returns):
             info = made.info
@@ -246,7 +257,7 @@ class Roots:
             if self._meets_tensors(info, args):
                 context = self.interpreter.enter(info, args, made.closure)
                 why = f"returned by `{outer.name}`"
-                self.interpreter.roots.append(RootContext(context, why, 2, frequency=Frequency.CALL))
+                self.interpreter.roots.append(RootContext(context, why, 2, frequency=Frequency.CALL, only=only))
                 called.add(context)
 
     def _contain(self, module: ModuleInfo, name: str) -> Contained:

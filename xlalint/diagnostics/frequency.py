@@ -36,10 +36,9 @@ _SELDOM = {"cheap-if-rare": Frequency.FEW_STEPS, "cheap-if-seldom": Frequency.NT
 
 def describe_frequency(hazard: Hazard) -> str:
     """Say how often a hazard costs: at every step, where nothing says otherwise."""
-    if hazard.frequency is None:
-        return _WORDS[Frequency.STEP]
-    words = _WORDS[hazard.frequency]
-    return f"{words}, many times over" if hazard.looped else words
+    words = _WORDS[Frequency.STEP if hazard.frequency is None else hazard.frequency]
+    repeated = f"{words}, many times over" if hazard.looped else words
+    return f"{repeated}, {hazard.only}" if hazard.only else repeated
 
 
 def is_occasional(hazard: Hazard, rule: Rule) -> bool:

@@ -110,9 +110,12 @@ def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | No
     """How bad a hazard is on the target and device that the settings of its file say; None where it is none.
 
     What the called API says comes before what the rule says, and the variant before the device before the rest. What only
-    tensors are refused, or lacks a kernel, is an error where the value is certain to be one, or likely under a tracer that raises.
+    tensors are refused, or lacks a kernel, is an error where the value is certain to be one, or likely under a tracer that raises. What not
+    every run of the program pays is information.
     """
     severity = _severity_told(hazard, rule, settings)
+    if hazard.only and severity is not None:
+        return "info"
     doubtful = (
         rule.kind in _OF_VALUES and hazard.confidence < Confidence.CERTAIN and not row_of(hazard.framework).raises
     )

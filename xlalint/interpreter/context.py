@@ -196,10 +196,10 @@ class RootContext:
     """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function.
 
     Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count. `frequency` says how often it
-    runs.
+    runs, `only` in words where, if not in every run.
     """
 
-    __slots__ = ("context", "frequency", "tier", "tracer", "why")
+    __slots__ = ("context", "frequency", "only", "tier", "tracer", "why")
 
     def __init__(
         self,
@@ -208,12 +208,14 @@ class RootContext:
         tier: int,
         tracer: Tracer = UNTRACED,
         frequency: Frequency = Frequency.STEP,
+        only: str = "",
     ) -> None:
         self.context = context
         self.why = why
         self.tier = tier
         self.tracer = tracer
         self.frequency = Frequency.ONCE if context.per_turn else frequency
+        self.only = only
 
 
 HOST_TIER: Final = 3

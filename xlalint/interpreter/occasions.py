@@ -11,13 +11,14 @@ result depends on for which it was asked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from xlalint.interpreter.device_loops import last_name, loops
 from xlalint.interpreter.drivers import Drivers, Role
+from xlalint.interpreter.uncalled import Uncalled
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -37,6 +38,8 @@ class Occasion(IntEnum):
     """Once for each model, by its constructor."""
     DATA = 3
     """Where examples are loaded and prepared, on the host."""
+    NEVER = 4
+    """By nothing: no code of the program names it, but what is never called itself."""
 
 
 _LASTING = frozenset(("module", "optimizer", "config"))  # what is made once: what their constructors call sets it up
@@ -55,6 +58,7 @@ class Occasions:
         self._states: dict[int, str] = {}
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
+        self._uncalled = Uncalled(program, drivers)
         self._worked_out = False
 
     def of(self, info: FunctionInfo) -> Occasion:
@@ -76,13 +80,14 @@ class Occasions:
         before._work_out()
         return {index for index, _ in self._states.items() ^ before._states.items()}
 
-    def after(self, changed: Iterable[FunctionInfo], drivers: Drivers) -> Occasions:
+    def after(self, changed: Collection[FunctionInfo], drivers: Drivers) -> Occasions:
         """Occasions of the program with changed bodies of some functions: these, where those call what they called before."""
         same = drivers is self._drivers and all(
             self._calls.get(info) == info.ir.calls and drivers.role(info) is Role.NONE and info not in self._seldom
             for info in changed
         )
-        return self if self._worked_out and same else Occasions(self._program, drivers, self._kind_of)
+        same = self._worked_out and same and self._uncalled.holds_after(changed)
+        return self if same else Occasions(self._program, drivers, self._kind_of)
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -109,7 +114,7 @@ class Occasions:
         for info in functions:
             for name in info.ir.calls:
                 callers[name].append(info)
-        found: dict[FunctionInfo, Occasion] = {}
+        found = dict.fromkeys(self._uncalled.find(), Occasion.NEVER)
         for _ in range(_ROUNDS):
             fresh = {
                 info: occasion
@@ -128,8 +133,10 @@ class Occasions:
         """Return when a function is called, by what is found of its callers."""
         told = []
         for caller in callers:
-            if caller is info or (isinstance(caller, FunctionInfo) and _overrides(info, caller)):
-                continue  # that it, or a method of its name, calls it says nothing of its callers
+            if isinstance(caller, FunctionInfo) and (
+                caller is info or _overrides(info, caller) or found.get(caller) is Occasion.NEVER
+            ):
+                continue  # that it, a method of its name, or what is never called calls it says nothing of its callers
             occasion = self._occasion_of_call(info, caller, found)
             if occasion is Occasion.ANY:
                 return occasion

@@ -6,42 +6,53 @@ along them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from xlalint.analysis.hazard import Frequency
 
 
 class Cost(NamedTuple):
-    """How often code runs; `looped` that there, a loop of its own repeats it. Of two, the larger costs more."""
+    """How often code runs; `looped` that there, a loop of its own repeats it. `only` says in words where it does, if not in every run."""
 
     frequency: Frequency
     looped: bool = False
+    only: str = ""
+
+
+def costliest(costs: Iterable[Cost]) -> Cost:
+    """Return of several costs what counts: what every run pays before what only some do, and then the most frequent."""
+    return max(costs, key=lambda cost: (not cost.only, cost.frequency, cost.looped, cost.only))
 
 
 class Rate(NamedTuple):
     """How often code runs in a function that is entered now and then: at least so often as `floor` says, since a loop around it takes the
-    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it."""
+    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it.
+    `only` as of `Cost`."""
 
     floor: Frequency = Frequency.ONCE
     ceiling: Frequency = Frequency.STEP
     looped: bool = False
+    only: str = ""
 
     def of(self, entered: Cost) -> Cost:
         """Return how often the code runs where its function is entered so often."""
         frequency = min(max(entered.frequency, self.floor), self.ceiling)
+        only = entered.only or self.only
         if frequency >= Frequency.CALL:
-            return Cost(frequency)
-        return Cost(frequency, self.looped or (entered.looped and frequency is entered.frequency))
+            return Cost(frequency, only=only)
+        return Cost(frequency, self.looped or (entered.looped and frequency is entered.frequency), only)
 
     def join(self, other: Rate) -> Rate:
         """Return how often what both speak of runs."""
         if self == other:
             return self
-        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped)
+        only = min(self.only, other.only)
+        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped, only)
 
     def in_steps(self, frequency: Frequency) -> Rate:
         """Return the rate in a loop whose turns are steps."""
-        return Rate(frequency, frequency)
+        return Rate(frequency, frequency, only=self.only)
 
     def in_epochs(self) -> Rate:
         """Return the rate in a loop around such a loop."""
@@ -53,7 +64,7 @@ class Rate(NamedTuple):
 
     def under(self, guard: Frequency) -> Rate:
         """Return the rate under a guard that lets code run so often."""
-        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard)
+        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard, only=self.only)
 
 
 ALWAYS = Rate()

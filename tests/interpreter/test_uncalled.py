@@ -1,0 +1,147 @@
+"""Functions that nothing in a program calls: what they cost is information, and it says so; what a library offers costs its users."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.diagnostics.finding import Finding
+from xlalint.project import check_paths
+from xlalint.project.session import Session
+
+HEAD = "import torch\nfrom torch import nn\n"
+READ = HEAD + "def read(y: torch.Tensor):\n    return float(y.max())\n"
+LOSS = HEAD + "class Loss(nn.Module):\n    def forward(self, x, keep):\n        return x[keep > 0].sum()\n"
+BOX = HEAD + "class Box:\n    def read(self, y: torch.Tensor):\n        return float(y.max())\n"
+MAIN = "if __name__ == '__main__':\n    main()\n"
+RUN = "def main():\n    print('begins')\n"
+WORDS = ", in code that nothing in this program calls"
+
+CALLED: dict[str, dict[str, str]] = {
+    "by nothing, where no script begins": {"part.py": READ},
+    "by nothing, in a package": {"lib/__init__.py": "", "lib/part.py": READ, "lib/run.py": RUN + MAIN},
+    "by a script": {"part.py": READ, "run.py": "from part import read\nread(load())\n" + RUN + MAIN},
+    "by what a script calls": {"part.py": READ, "run.py": "import part\ndef main():\n    part.read(load())\n" + MAIN},
+    "by itself and another": {
+        "part.py": READ + "def more(y):\n    return read(y)\n",
+        "run.py": "from part import more\ndef main():\n    more(load())\n" + MAIN,
+    },
+    "by what is handed to something": {
+        "part.py": READ,
+        "run.py": "from part import read\ndef main():\n    apply(read)\n" + MAIN,
+    },
+    "by another name": {
+        "part.py": READ,
+        "run.py": "from part import read as take\ndef main():\n    take(load())\n" + MAIN,
+    },
+    "by its name in a table": {"part.py": READ + "ALL = {'max': read}\n", "run.py": RUN + MAIN},
+    "by a text": {"part.py": READ, "run.py": "def main():\n    call('read')\n" + MAIN},
+    "by a name that is put together": {
+        "part.py": READ,
+        "run.py": "import part\ndef main(name):\n    getattr(part, name)(load())\n" + MAIN,
+    },
+    "by a text that is evaluated": {
+        "part.py": READ,
+        "run.py": "from part import *\ndef main(name):\n    eval(name)(load())\n" + MAIN,
+    },
+    "by what a configuration names": {
+        "part.py": READ,
+        "run.py": "def main(c):\n    hydra.utils.instantiate(c)\n" + MAIN,
+    },
+    "by who registers it": {"part.py": READ.replace("def read", "@register\ndef read"), "run.py": RUN + MAIN},
+    "by who installs the package": {
+        "setup.py": "from setuptools import setup\nsetup(name='lib')\n",
+        "lib/__init__.py": "",
+        "lib/part.py": READ,
+        "run.py": RUN + MAIN,
+    },
+    "by who imports it from the package": {
+        "lib/__init__.py": "from lib.part import read\n",
+        "lib/part.py": READ,
+        "run.py": RUN + MAIN,
+    },
+    "as a module that a script makes": {
+        "part.py": LOSS,
+        "run.py": "from part import Loss\ndef main():\n    return Loss()\n" + MAIN,
+    },
+    "as the base of a module": {
+        "part.py": LOSS + "class Other(Loss):\n    pass\n",
+        "run.py": "from part import Other\ndef main():\n    return Other()\n" + MAIN,
+    },
+    "as a hook of a framework": {
+        "part.py": "import lightning\n" + BOX.replace("Box:", "Box(lightning.LightningModule):"),
+        "run.py": RUN + MAIN,
+    },
+    "as a method that is looked up": {
+        "part.py": BOX + "    def run(self, name):\n        return getattr(self, name)()\n",
+        "run.py": "from part import Box\ndef main(n):\n    Box().run(n)\n" + MAIN,
+    },
+}
+UNCALLED: dict[str, dict[str, str]] = {
+    "in a script": {"run.py": READ + RUN + MAIN},
+    "in a module of a program": {"part.py": READ, "run.py": "import part\n" + RUN + MAIN},
+    "in a package of a program": {
+        "lib/__init__.py": "",
+        "lib/part.py": READ,
+        "run.py": "import lib.part\n" + RUN + MAIN,
+    },
+    "that is imported, and no more": {"part.py": READ, "run.py": "from part import read\n" + RUN + MAIN},
+    "that only itself calls": {"part.py": READ.replace("float(", "read(y) + float("), "run.py": RUN + MAIN},
+    "that only what nothing calls calls": {
+        "part.py": READ + "def more(y):\n    return read(y)\n",
+        "run.py": RUN + MAIN,
+    },
+    "where a library is asked by a name": {
+        "part.py": READ,
+        "run.py": "import part\nimport torch\ndef main(name):\n    getattr(torch, name)()\n" + MAIN,
+    },
+    "of a module that is never made": {"part.py": LOSS, "run.py": "import part\n" + RUN + MAIN},
+    "of a class": {"part.py": BOX, "run.py": "from part import Box\ndef main():\n    Box()\n" + MAIN},
+}
+
+
+def check(folder: Path, files: dict[str, str]) -> list[Finding]:
+    """Check a program of several files."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    report = check_paths([folder], Settings(target="torch_xla", show_info=True))
+    assert not report.failures
+    return [one for one in report.findings if one.code in ("XLA301", "XLA201")]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_what_something_may_call_costs(name: str, tmp_path: Path) -> None:
+    found = check(tmp_path, CALLED[name])
+    assert found
+    assert not any(WORDS in one.message for one in found)
+
+
+@pytest.mark.parametrize("name", UNCALLED)
+def test_what_nothing_calls_is_information(name: str, tmp_path: Path) -> None:
+    found = check(tmp_path, UNCALLED[name])
+    assert found
+    assert all(WORDS in one.message or one.code == "XLA201" for one in found)
+    assert {one.severity for one in found} == {"info"}
+
+
+def test_what_is_called_by_code_that_runs_and_by_code_that_does_not(tmp_path: Path) -> None:
+    text = READ + "def unused(y):\n    return read(y)\ndef main():\n    for y in load():\n        read(y)\n" + MAIN
+    assert [(one.frequency, one.severity) for one in check(tmp_path, {"run.py": text})] == [("call", "warning")]
+
+
+def test_a_name_that_is_added_to_a_function_calls_what_nothing_called(tmp_path: Path) -> None:
+    (tmp_path / "part.py").write_text(READ)
+    path = tmp_path / "run.py"
+    idle = "import part\ndef main(y):\n    print(y)\n" + MAIN
+    path.write_text(idle)
+    session = Session([tmp_path], Settings(target="torch_xla", show_info=True))
+    session.load()
+    found = []
+    for text in (idle, idle.replace("print(y)", "apply(part.read)"), idle):
+        session.change(str(path), text.encode())
+        found.append([one.severity for one in session.report().findings])
+    assert found == [["info"], ["warning"], ["info"]]

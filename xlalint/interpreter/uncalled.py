@@ -1,0 +1,222 @@
+"""Functions of a program that nothing in it names: what they cost, no run of the program pays.
+
+That is asked of programs alone, which a script starts. What a library offers is there for others to call; so are what a package exports,
+what an installer installs, and what a framework calls on classes that derive from its own. A function is known by its name alone, and a
+word in a text may be that name as well: of what is looked up by a name that is put together, nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, Union
+
+from xlalint.abstract.values import Module
+from xlalint.interpreter.spelling import path_of
+from xlalint.lowering import ir
+from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.drivers import Drivers
+    from xlalint.program.linker import Program
+
+_Holder = Union[FunctionInfo, ClassInfo, ModuleInfo]
+_WORD: Final = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
+_MAIN: Final = b"__main__"
+_PASSIVE: Final = frozenset(("staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad"))
+# Calls that find what modules define by names that are known when the program runs: anywhere, where they stand, and as they are asked.
+_ANYWHERE: Final = frozenset(("import_module", "__import__", "locate", "instantiate", "load_source", "exec_module"))
+_IN_SCOPE: Final = frozenset(("globals", "locals", "vars", "Fire", "exec"))
+_LOOKING_UP: Final = frozenset(("getattr", "eval"))
+_ABSTRACT: Final = frozenset(("abc", "typing"))
+_ROUNDS: Final = 4  # functions that only what is uncalled names
+
+
+class Uncalled:
+    """The functions that nothing in a program calls, none in a library. `mentioned` are the definitions' names that each function names."""
+
+    def __init__(self, program: Program, drivers: Drivers) -> None:
+        self._program = program
+        self._drivers = drivers
+        # Of classes that derive from these a library calls no method but those that Python calls.
+        self._plain = drivers.words.ported | _ABSTRACT
+        self._modules = program.modules[: program.linted]
+        self._mentioned: dict[FunctionInfo, frozenset[str]] = {}
+        self._names: frozenset[str] = frozenset()
+
+    def find(self) -> set[FunctionInfo]:
+        """Return the functions that nothing names but themselves and one another, and the methods of classes that are never made."""
+        if not any(map(self._is_script, self._modules)):
+            return set()
+        functions = [info for module in self._modules for info in module.functions]
+        self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
+        looked_up, installed = self._find_open(), any(map(_installs, self._modules))
+        holders = self._find_holders()
+        uncalled: set[FunctionInfo] = set()
+        for _ in range(_ROUNDS):
+            fresh = {
+                info
+                for info in functions
+                if info not in uncalled
+                and not (info.module.package and installed)
+                and self._may_be_uncalled(info, info.module in looked_up)
+                and _is_unused(info, holders, uncalled)
+            }
+            if not fresh:
+                break
+            uncalled |= fresh
+        return uncalled
+
+    def holds_after(self, changed: Iterable[FunctionInfo]) -> bool:
+        """Return whether functions with other bodies than before name what they named."""
+        return not self._names or all(self._mentioned.get(info) == self._names_in(info) for info in changed)
+
+    def _is_script(self, module: ModuleInfo) -> bool:
+        """Return whether a module is one that a user starts: it stands in no package, and does something where it is the main one."""
+        if module.package or module.unit.is_package:
+            return False
+        return _MAIN in module.unit.body or self._drivers.drives_module(module)
+
+    def _names_in(self, info: FunctionInfo) -> frozenset[str]:
+        return self._names.intersection(_words(info.ir.body))
+
+    def _find_holders(self) -> dict[str, set[_Holder]]:
+        """Find where the names of definitions stand: in functions, in classes, in modules' own statements."""
+        found: defaultdict[str, set[_Holder]] = defaultdict(set)
+        for module in self._modules:
+            for name in self._names.intersection(_named_by_module(module)):
+                found[name].add(module)
+            for klass in module.classes:
+                for name in self._names.intersection(_named_by_class(klass)):
+                    found[name].add(klass)
+            for info in module.functions:
+                words = self._mentioned[info] = self._names_in(info)
+                around = _nodes_around(info)
+                for name in words.union(self._names.intersection(_named_by(around))) if around else words:
+                    found[name].add(info)
+        return found
+
+    def _find_open(self) -> set[ModuleInfo]:
+        """Find the modules of which something is looked up by names that are no part of the program's text."""
+        found: set[ModuleInfo] = set()
+        for module in self._modules:
+            calls = {*module.unit.calls}.union(*(info.ir.calls for info in module.functions))
+            if not _ANYWHERE.isdisjoint(calls):
+                return set(self._modules)
+            if not _IN_SCOPE.isdisjoint(calls):
+                found.update(self._list_seen(module))
+            bodies = [info.body for info in module.functions if not _LOOKING_UP.isdisjoint(info.ir.calls)]
+            if not _LOOKING_UP.isdisjoint(module.unit.calls):
+                bodies.append(ir.decode_body(module.unit.body))
+            for call in (one for body in bodies for one in ir.walk(body) if type(one) is ir.Call):
+                found.update(self._list_looked_up(call, module))
+        return found
+
+    def _list_seen(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        """A module, and those that it imports from, behind packages too."""
+        yield module
+        for source in self._list_imported(module):
+            yield source
+            if source.unit.is_package:
+                yield from self._list_imported(source)
+
+    def _list_imported(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        by_name = self._program.by_name
+        for binding in module.unit.imports:
+            source = self._program.absolute(module, binding)
+            yield from [by_name[one] for one in (source, f"{source}.{binding.name}") if one in by_name]
+
+    def _list_looked_up(self, call: ir.Call, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        """The modules whose definitions a call may find: all in sight of a text that is evaluated, and the one that is asked for what
+        has a name that is put together."""
+        name = call.func.id if type(call.func) is ir.Name else ""
+        if name == "eval":
+            yield from self._list_seen(module)
+        elif name == "getattr" and len(call.args) > 1 and type(call.args[1]) is not ir.Const:
+            asked = call.args[0]
+            binding = module.imports.get(asked.id) if type(asked) is ir.Name else None
+            value = self._program.resolve_import(module, binding) if binding is not None else None
+            if isinstance(value, Module):
+                yield from self._list_seen(value.info)
+
+    def _may_be_uncalled(self, info: FunctionInfo, looked_up: bool) -> bool:
+        """Return whether it says something of a function that nothing of the program names it."""
+        module, owner = info.module, info.owner
+        if info.ir.outer >= 0 or module.testing or info.name.startswith("test") or info.name == "<lambda>":
+            return False
+        if info.key in self._program.exported:
+            return False
+        if any(path_of(_callee(one)).rpartition(".")[2] not in _PASSIVE for one in info.ir.decorators):
+            return False
+        if owner is None:
+            return not looked_up
+        if any(base.partition(".")[0] not in self._plain for base in owner.library_bases()):
+            return False
+        if any("getattr" in module.functions[index].ir.calls for index in owner.ir.methods.values()):
+            return False
+        return not (looked_up and _is_called_by_python(info))
+
+
+def _is_unused(info: FunctionInfo, holders: dict[str, set[_Holder]], uncalled: set[FunctionInfo]) -> bool:
+    """Return whether nothing but a function itself, and what is uncalled, names it, or its class where Python or a base calls it."""
+    if info.owner is not None and _is_called_by_python(info):
+        own = {info.module.functions[index] for index in info.owner.ir.methods.values()}
+        if info.owner.subclasses or info.owner.ir.decorators:
+            return False
+        return holders.get(info.owner.name, set()) <= (own | uncalled | {info.owner})
+    return holders.get(info.name, set()) <= (uncalled | {info})
+
+
+def _is_called_by_python(info: FunctionInfo) -> bool:
+    """Return whether making or calling an object is what calls a method of its class: nobody names that."""
+    return info.name == "forward" or info.name.startswith("__")
+
+
+def _installs(module: ModuleInfo) -> bool:
+    """Return whether a module is the script that installs the program's packages: others import what these define."""
+    return module.name == "setup" and "setup" in module.unit.calls
+
+
+def _words(body: bytes) -> set[str]:
+    """The names in an encoded body, and the words in its texts."""
+    return {one.decode() for one in _WORD.findall(body)}
+
+
+def _named_by_module(module: ModuleInfo) -> Iterator[str]:
+    """The words in the statements of a module, and the names that it imports under another one."""
+    yield from _named_by(_list_other_statements(module.unit.body))
+    yield from [one.name for one in module.unit.imports if one.name and one.local != one.name]
+
+
+def _named_by_class(klass: ClassInfo) -> Iterator[str]:
+    yield from _named_by(_list_other_statements(klass.ir.body))
+    yield from _named_by((*klass.ir.bases, *klass.ir.decorators, *(value for _, value in klass.ir.keywords)))
+
+
+def _list_other_statements(body: bytes) -> tuple[ir.Statement, ...]:
+    """The statements of a module or a class that define neither functions nor classes: these name nothing by that."""
+    return tuple([one for one in ir.decode_body(body) if type(one) not in (ir.Define, ir.DefineClass)])
+
+
+def _nodes_around(info: FunctionInfo) -> tuple[ir.Node, ...]:
+    """The decorators of a function, and the defaults and annotations of its parameters."""
+    told = [node for param in info.params for node in (param.default, param.annotation) if node is not None]
+    return (*info.ir.decorators, *told)
+
+
+def _named_by(nodes: tuple[ir.Node, ...] | tuple[ir.Statement, ...]) -> Iterator[str]:
+    for one in ir.walk(nodes):
+        if type(one) is ir.Name:
+            yield one.id
+        elif type(one) is ir.Attr:
+            yield one.name
+        elif type(one) is ir.Const and isinstance(one.value, str):
+            yield from _words(one.value.encode("utf-8", "surrogateescape"))
+
+
+def _callee(node: ir.Node) -> ir.Node:
+    return node.func if type(node) is ir.Call else node
+
+
+__all__ = ["Uncalled"]
