@@ -229,6 +229,7 @@ class Drivers:
         self._around: set[FunctionInfo] = set()
         self._repeated: set[FunctionInfo] = set()
         self._without_device: frozenset[ModuleInfo] = frozenset()
+        self._with_device: set[ModuleInfo] = set()
         self._driven: dict[ModuleInfo, bool] = {}
         self._worked_out = False
 
@@ -274,6 +275,11 @@ class Drivers:
         self._work_out()
         return module in self._without_device
 
+    def names_device(self, module: ModuleInfo) -> bool:
+        """Return whether a module drives a device, and says which, or where it is asked for."""
+        self._work_out()
+        return module in self._with_device
+
     def trains(self, info: FunctionInfo) -> bool:
         """Return whether a function computes gradients, in a module that drives a device: it is a step of training, or holds the loop."""
         return not self.words.gradients.isdisjoint(info.ir.calls) and self.may_drive(info.module)
@@ -307,6 +313,7 @@ class Drivers:
             told += [(path, name, f"{callee} {sorted(words)}") for callee, words in found.words.items()]
             told += [(path, name, callee) for callee in found.loops]
         told += [(module.path, "", "") for module in self._without_device]
+        told += [(module.path, "", "with a device") for module in self._with_device]
         told += [(info.module.path, info.ir.qualname, "repeated") for info in self._repeated]
         text = "\n".join(map("\0".join, sorted(told)))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
@@ -351,6 +358,7 @@ class Drivers:
             driving = {info.module for info, role in self._roles.items() if role in (Role.STEPS, Role.LOOPS)}
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
             self._without_device = frozenset(filter(self._leaves_device_open, driving))
+            self._with_device = driving - self._without_device
 
     def _find_repeated(self) -> None:
         """Find what loops that act in an environment call, and all the loops over steps that this leads to."""

@@ -151,7 +151,7 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
 def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run `x.to(dtype)` and `x.to("cpu")` of what is not known: in code that steps run, that is a tensor. What an object keeps may be a
-    module, and so is what a class makes."""
+    module, and so is what a class makes. What a loop over steps gives is a batch, wherever it is moved to."""
     if type(node.func) is not ir.Attr or node.func.name != "to" or _is_made_by_class(node.func.value):
         return None
     root = path_of(node.func.value).partition(".")[0]
@@ -161,10 +161,24 @@ def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value 
         return None
     given = [*arguments.args[:2], *(arguments.keywords.get(name, UNKNOWN) for name in ("device", "dtype"))]
     entry = frame.apis.method("torch", "to")
-    if entry is None or not any(dtype_of(value) or value in _ON_HOST for value in given):
+    if entry is None:
+        return None
+    if not (any(dtype_of(value) or value in _ON_HOST for value in given) or _is_of_batch(frame, node.func.value)):
         return None
     receiver = tensor("torch", sure=False)
     return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
+
+
+def _is_of_batch(frame: Frame, node: ir.Node) -> bool:
+    """Return whether an expression is what the turns of a loop over steps bind, or an element of that."""
+    while type(node) is ir.Sub:
+        node = node.value
+    turn = frame.loops.turn
+    if turn is None or type(turn.loop) is not ir.For or not frame.context.per_turn or not frame.loops.depth:
+        return False
+    return type(node) is ir.Name and any(
+        type(one) is ir.Name and one.id == node.id for one in ir.walk((turn.loop.target,))
+    )
 
 
 def _is_made_by_class(node: ir.Node) -> bool:
@@ -180,7 +194,8 @@ def withholds(call: LibraryCall, spec: Spec) -> bool:
 def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     """Return whether `x.numpy()` shows a tensor to be in host memory: on a GPU, and on a TPU, that raises without `.cpu()`.
 
-    So it is, where nothing else says what `x` is, in a program that has been run on a device.
+    So it is, where nothing else says what `x` is, in a program that has been run on a device; and whatever `x` is, where the program's
+    steps stand that run there.
     """
     func = call.node.func
     if spec.variant != "numpy" or call.receiver is None or type(func) is not ir.Attr or func.name != "numpy":
@@ -188,7 +203,8 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     if call.node.args or call.node.keywords:  # `force=True` copies it
         return False
     found = [member for member in members(call.receiver) if isinstance(member, Tensor)]
-    return not any(one.sure for one in found) and not call.frame.interpreter.drivers.names_no_device(call.frame.module)
+    drivers, module = call.frame.interpreter.drivers, call.frame.module
+    return drivers.names_device(module) or not (any(one.sure for one in found) or drivers.names_no_device(module))
 
 
 def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
