@@ -97,6 +97,13 @@ UNCALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "import part\nimport torch\ndef main(name):\n    getattr(torch, name)()\n" + MAIN,
     },
+    "in a package beside the one that is installed": {
+        "setup.py": "from setuptools import setup\nsetup(name='lib')\n",
+        "lib/__init__.py": "",
+        "tools/models/__init__.py": "",
+        "tools/models/part.py": READ,
+        "tools/run.py": "import models.part\n" + RUN + MAIN,
+    },
     "of a module that is never made": {"part.py": LOSS, "run.py": "import part\n" + RUN + MAIN},
     "of a class": {"part.py": BOX, "run.py": "from part import Box\ndef main():\n    Box()\n" + MAIN},
 }
@@ -106,7 +113,7 @@ def check(folder: Path, files: dict[str, str]) -> list[Finding]:
     """Check a program of several files."""
     for name, text in files.items():
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text)
     report = check_paths([folder], Settings(target="torch_xla", show_info=True))
     assert not report.failures

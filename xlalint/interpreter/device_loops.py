@@ -35,7 +35,8 @@ class DeviceSteps(NamedTuple):
     where one of `targets` is compiled for: it records what ordinary code does. `models` are methods by whose calls a model is known, and
     `evaluates` those of them that set a model to evaluate. `clears` are those by which an optimizer is known that begins new gradients.
     `places` are called by what says where tensors are to be. `at_once` are targets whose device runs each operation at once: in a script
-    for one of these the turns of any loop are its steps.
+    for one of these the turns of any loop are its steps. `objects` are classes of libraries whose objects take a step where they are
+    called.
     """
 
     steps: frozenset[str] = frozenset()
@@ -48,6 +49,7 @@ class DeviceSteps(NamedTuple):
     targets: frozenset[str] = frozenset()
     places: frozenset[str] = frozenset()
     at_once: frozenset[str] = frozenset()
+    objects: frozenset[str] = frozenset()
 
 
 _WITH_BLOCKS: Final = frozenset((ir.For, ir.While, ir.If, ir.With, ir.Try, ir.Match))

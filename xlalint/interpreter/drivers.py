@@ -225,6 +225,7 @@ class Drivers:
         self._program = program
         self._roles: dict[FunctionInfo, Role] = {}
         self._calls: dict[FunctionInfo | ModuleInfo, Calls] = {}
+        self._objects: dict[str, set[FunctionInfo | None]] = {}
         self._parts: set[FunctionInfo] = set()
         self._around: set[FunctionInfo] = set()
         self._repeated: set[FunctionInfo] = set()
@@ -349,11 +350,14 @@ class Drivers:
                 if self._calls_steps(info.ir.calls) and self._classify(info)
             ]
             ported = [module for module in modules if self.may_drive(module) or self._may_be_ported(module)]
+            named = self._name_objects(ported, self.words.objects, None)
             for _ in range(_ROUNDS):
-                if fresh:
-                    fresh = self._follow(
-                        ported, {one.name: None for info in fresh for one in (info, *info.enclosing())}
-                    )
+                for info in fresh:
+                    named += [one.name for one in (info, *info.enclosing())]
+                    if info.name == "__call__" and info.owner is not None:
+                        named += self._name_objects(ported, frozenset((info.owner.name,)), info)
+                if named:
+                    fresh, named = self._follow(ported, named), []
             self._find_repeated()
             driving = {info.module for info, role in self._roles.items() if role in (Role.STEPS, Role.LOOPS)}
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
@@ -398,7 +402,36 @@ class Drivers:
     def _clears(self, calls: Iterable[str]) -> bool:
         return not self.words.clears.isdisjoint(calls)
 
-    def _follow(self, modules: list[ModuleInfo], named: dict[str, None]) -> list[FunctionInfo]:
+    def _name_objects(
+        self, modules: list[ModuleInfo], classes: frozenset[str], called: FunctionInfo | None
+    ) -> list[str]:
+        """Find the names to which modules assign objects of classes that are called, and note which call that is; None of a library.
+
+        What such a name is given to is mostly a parameter of that name.
+        """
+        found: list[str] = []
+        for module in modules:
+            names = {
+                one.local for one in module.unit.imports if one.name in classes or f"{one.module}.{one.name}" in classes
+            }
+            names |= {name.rpartition(".")[2] for name in classes} if called is not None else set()
+            bodies = [ir.decode_body(module.unit.body)] if not names.isdisjoint(module.unit.calls) else []
+            bodies += [info.body for info in module.functions if not names.isdisjoint(info.ir.calls)]
+            for one in ir.walk(tuple(bodies)) if bodies else ():
+                if (
+                    type(one) is not ir.Assign
+                    or type(one.value) is not ir.Call
+                    or last_name(one.value.func) not in names
+                ):
+                    continue
+                made = self._definition(module, one.value.func)
+                if called is None or (isinstance(made, ClassInfo) and made.method("__call__") is called):
+                    found += filter(None, [path_of(target).rpartition(".")[2] for target in one.targets])
+        for name in found:
+            self._objects.setdefault(name, set()).add(called)
+        return found
+
+    def _follow(self, modules: list[ModuleInfo], named: Iterable[str]) -> list[FunctionInfo]:
         """Look at what calls functions of these names; those whose role has changed by it."""
         names = frozenset(named)
         changed: list[FunctionInfo] = []
@@ -464,6 +497,8 @@ class Drivers:
                 continue
             callees = {callee: self._roles.get(callee, Role.NONE) for callee in self._callees(module, info, one.func)}
             words = {_WORDS[role] for role in callees.values() if role in _WORDS}
+            if not callees and None in self._objects.get(last_name(one.func), ()):
+                words.add(_TAKEN)
             looping = [callee for callee, role in callees.items() if role is Role.LOOPS]
             if looping and all(self._body_of(callee).accumulates() for callee in looping):
                 accumulating += looping
@@ -485,6 +520,8 @@ class Drivers:
         found = _find_nested(info, func) or _find_inherited(info, func) or self._definition(module, func)
         if isinstance(found, FunctionInfo):
             yield found
+        if found is None:
+            yield from filter(None, self._objects.get(last_name(func), ()))
         if isinstance(func, ir.Attr) and not isinstance(found, FunctionInfo):
             for klass in self._classes(module, info, func.value):
                 yield from _methods(klass, func.name)

@@ -7,6 +7,7 @@ word in a text may be that name as well: of what is looked up by a name that is 
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -51,7 +52,7 @@ class Uncalled:
             return set()
         functions = [info for module in self._modules for info in module.functions]
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
-        looked_up, installed = self._find_open(), any(map(_installs, self._modules))
+        looked_up, installed = self._find_open(), _find_installed(self._modules)
         holders = self._find_holders()
         uncalled: set[FunctionInfo] = set()
         for _ in range(_ROUNDS):
@@ -59,7 +60,7 @@ class Uncalled:
                 info
                 for info in functions
                 if info not in uncalled
-                and not (info.module.package and installed)
+                and _folder_of_package(info.module) not in installed
                 and self._may_be_uncalled(info, info.module in looked_up)
                 and _is_unused(info, holders, uncalled)
             }
@@ -173,9 +174,22 @@ def _is_called_by_python(info: FunctionInfo) -> bool:
     return info.name == "forward" or info.name.startswith("__")
 
 
-def _installs(module: ModuleInfo) -> bool:
-    """Return whether a module is the script that installs the program's packages: others import what these define."""
-    return module.name == "setup" and "setup" in module.unit.calls
+def _find_installed(modules: list[ModuleInfo]) -> set[str]:
+    """Find the folders from which scripts install the packages in them, or in `src`: others import what these define."""
+    found: set[str] = set()
+    for module in modules:
+        if module.name == "setup" and "setup" in module.unit.calls:
+            folder = os.path.dirname(module.path)  # noqa: PTH120 - asked of each module of a program
+            found.update((folder, os.path.join(folder, "src")))  # noqa: PTH118
+    return found
+
+
+def _folder_of_package(module: ModuleInfo) -> str:
+    """Return the folder in which the outermost package stands that holds a module; "" of one that is in none."""
+    if not module.package:
+        return ""
+    levels = module.name.count(".") + module.unit.is_package
+    return os.sep.join(module.path.split(os.sep)[: -levels - 1])  # noqa: PTH118, PTH206
 
 
 def _words(body: bytes) -> set[str]:
