@@ -21,6 +21,7 @@ WORDS = ", in code that nothing in this program calls"
 
 CALLED: dict[str, dict[str, str]] = {
     "by nothing, where no script begins": {"part.py": READ},
+    "by nothing, where what is written for a device does nothing": {"part.py": READ + "where = torch.device('tpu')\n"},
     "by nothing, in a package": {"lib/__init__.py": "", "lib/part.py": READ, "lib/run.py": RUN + MAIN},
     "by a script": {"part.py": READ, "run.py": "from part import read\nread(load())\n" + RUN + MAIN},
     "by what a script calls": {"part.py": READ, "run.py": "import part\ndef main():\n    part.read(load())\n" + MAIN},

@@ -77,7 +77,9 @@ class Uncalled:
         """Return whether a module is one that a user starts: it stands in no package, and does something where it is the main one."""
         if module.package or module.unit.is_package:
             return False
-        return _MAIN in module.unit.body or self._drivers.drives_module(module)
+        if _MAIN in module.unit.body:
+            return True
+        return self._drivers.drives_module(module) and not self._drivers.runs_at_once(module)
 
     def _names_in(self, info: FunctionInfo) -> frozenset[str]:
         return self._names.intersection(_words(info.ir.body))

@@ -98,7 +98,7 @@ def chosen(
     return check_paths([folder / "script.py"], settings).targets
 
 
-MASK = "import torch\ndef f(x: torch.Tensor):\n    x[x > 0] = 0\n    return x\n"
+MASK = "import torch\ndef f(x: torch.Tensor):\n    x[x > 0] = 0\n    return x\nused = f\n"
 """What costs with torch_xla, and nothing with TorchTPU."""
 
 
