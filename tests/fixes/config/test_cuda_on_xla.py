@@ -50,11 +50,14 @@ LEFT_ALONE_ON_TPU = {
         "if torch.cuda.is_available():\n    device = 'cuda'\n    torch.cuda.set_stream(stream)\n",
         "only CUDA has",
     ),
-    "a question elsewhere": (
-        "def f(x):\n    if not torch.cuda.is_available():\n        return x\n    return x.cuda()\n",
-        "asked elsewhere",
+    "batches that are handed to GPUs by their numbers": (
+        "torch.nn.DataParallel(model, args.gpus).cuda()\n",
+        "hands batches to GPUs alone",
     ),
-    "batches that are handed to GPUs": ("torch.nn.DataParallel(model).cuda()\n", "hands batches to GPUs alone"),
+    "a model that is asked for what it holds": (
+        "model = torch.nn.DataParallel(model).cuda()\ntorch.save(model.module.state_dict(), 'a.pt')\n",
+        "that of the model itself",
+    ),
     "where another tensor is, or as it was made": (
         "def f(x, y, z):\n    return x.cuda() if y.is_cuda else z\nf(torch.ones(1), torch.ones(1), torch.ones(1))\n",
         "`device`",
@@ -142,6 +145,46 @@ FIXED_ON_TPU = {
     "a flag by a choice": (
         "fast = True if torch.cuda.is_available() else False\nif fast:\n    model.cuda()\n",
         'fast = True if torch.accelerator.is_available() else False\nif fast:\n    model.to("tpu")\n',
+    ),
+    "what ends the function without one": (
+        "def f(x):\n    if not torch.cuda.is_available():\n        return x\n    return x.cuda()\n",
+        'def f(x):\n    if not torch.accelerator.is_available():\n        return x\n    return x.to("tpu")\n',
+    ),
+    "what ends the program without one": (
+        "import sys\nif not torch.cuda.is_available():\n    print('none')\n    sys.exit(1)\nif args.both:\n    model.cuda()\n",
+        "import sys\nif not torch.accelerator.is_available():\n    print('none')\n    sys.exit(1)\nif args.both:\n"
+        '    model.to("tpu")\n',
+    ),
+    "an assertion": (
+        "assert torch.cuda.is_available(), 'none'\ntorch.cuda.set_device(rank)\n",
+        "assert torch.accelerator.is_available(), 'none'\ntorch.accelerator.set_device_index(rank)\n",
+    ),
+    "an assertion of something else": (
+        "assert torch.cuda.device_count() > 1\nif rank:\n    raise ValueError\nmodel.cuda()\n",
+        'assert torch.cuda.device_count() > 1\nif rank:\n    raise ValueError\nmodel.to("tpu")\n',
+    ),
+    "a branch that goes on": (
+        "if not torch.cuda.is_available():\n    print('none')\nmodel.cuda()\n",
+        "if not torch.cuda.is_available():\n    print('none')\nmodel.to(\"tpu\")\n",
+    ),
+    "a model in parallel": (
+        "model = torch.nn.DataParallel(model).cuda()\n",
+        'model = model.to("tpu")\n',
+    ),
+    "a batch of which the model is handed the rest": (
+        "wide = torch.nn.DataParallel(model)\nwide.eval()\nfor i, (x, y, path) in enumerate(loader):\n    y = y.cuda()\n"
+        "    print(path, wide(x) - y)\n",
+        "wide = torch.nn.DataParallel(model)\nwide.eval()\nfor i, (x, y, path) in enumerate(loader):\n"
+        '    x = x.to("tpu")\n    y = y.to("tpu")\n    print(path, wide(x) - y)\n',
+    ),
+    "a batch that is made anew": (
+        "wide = torch.nn.DataParallel(model)\nwide.eval()\nfor x, y in loader:\n    y = y.cuda()\n    x = mix(x)\n    wide(x)\n",
+        "wide = torch.nn.DataParallel(model)\nwide.eval()\nfor x, y in loader:\n"
+        '    y = y.to("tpu")\n    x = mix(x)\n    wide(x)\n',
+    ),
+    "a batch whose model moves nothing": (
+        "model.eval()\nfor x, y in loader:\n    y = y.cuda()\n    model(x)\n",
+        'model.eval()\nfor x, y in loader:\n    y = y.to("tpu")\n    model(x)\n',
     ),
     "where another tensor is": (
         "def f(x, y):\n    return x.cuda() if y.is_cuda else x\nf(torch.ones(1), torch.ones(1))\n",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.arguments import left_out
+from xlalint.fixes.toolkit.dataflow import binds
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.removal import taken_out
@@ -14,6 +17,8 @@ from xlalint.fixes.toolkit.text import atom, last_name, uncommented_without
 _TPU = "torch_tpu"
 _DIGITS = "bfloat16's eight bits of precision are enough, where everything was computed in float32"
 _MEANT = "the process's XLA device is meant"
+_ELSEWHERE = "whether there is a GPU is asked elsewhere: ask `torch.accelerator.is_available()`, and name `tpu`"
+_GPUS_ALONE = "`DataParallel` hands batches to GPUs alone: leave it out, and move each batch to the device"
 # Functions of `torch.cuda`, and those of `torch.accelerator` that do the same.
 _OF_ACCELERATOR = {
     "current_device": "current_device_index",
@@ -46,7 +51,8 @@ def use_accelerator(site: Site) -> Rewrite | NoFix | None:
         Replacement(*scene.span(one.func), f"{module}.{_OF_ACCELERATOR[_function_of_cuda(one)]}")
         for one in (node, *counted)
     ]
-    return Rewrite(f"Use `torch.accelerator.{name}`", (*changed, *imports.needed), _MEANT)
+    asked = _ask_around(scene, node)
+    return Rewrite(f"Use `torch.accelerator.{name}`", (*changed, *asked, *imports.needed), _MEANT)
 
 
 def ask_by_flag(site: Site) -> Rewrite | NoFix | None:
@@ -97,14 +103,12 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
     scene, node = site.scene, site.node
     if site.target != _TPU or not site.hazard.subject.startswith("if "):
         return None
-    guard = next((one for one in scene.above(node) if isinstance(one, cst.If) and _questions(scene, one)), None)
+    guard = next((one for one in scene.above(node) if isinstance(one, cst.If) and _questions(scene, one.test)), None)
     if guard is None:
-        return NoFix(
-            "whether there is a GPU is asked elsewhere: ask `torch.accelerator.is_available()`, and name `tpu`"
-        )
+        return _ask_above(scene, node)
     torch = Imports(scene, guard).name("torch")
     edits = [
-        Replacement(*scene.span(one.func), f"{torch}.accelerator.is_available") for one in _questions(scene, guard)
+        Replacement(*scene.span(one.func), f"{torch}.accelerator.is_available") for one in _questions(scene, guard.test)
     ]
     for word in scene.descend(guard.body, cst.SimpleString):
         if word.raw_value.partition(":")[0] == "cuda":
@@ -116,6 +120,17 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
             return ported
         edits.extend(ported)
     return Rewrite("Ask for an accelerator", tuple(edits), _MEANT)
+
+
+def _ask_above(scene: FunctionSource, node: cst.CSTNode) -> Rewrite | NoFix:
+    """Port a move below a guard: `if not torch.cuda.is_available(): sys.exit(1)`."""
+    asked = _ask_around(scene, node) if isinstance(node, cst.Call) else ()
+    if not asked or not isinstance(node, cst.Call):
+        return NoFix(_ELSEWHERE)
+    ported = _port_call(scene, node, Imports(scene, node).name("torch"))
+    if isinstance(ported, NoFix):
+        return ported
+    return Rewrite("Ask for an accelerator", (*asked, *ported), _MEANT) if ported else NoFix(_ELSEWHERE)
 
 
 def _port_call(scene: FunctionSource, call: cst.Call, torch: str) -> tuple[Replacement, ...] | NoFix:
@@ -147,17 +162,37 @@ def _seed(scene: FunctionSource, call: cst.Call, torch: str) -> tuple[Replacemen
 
 
 def _ask_around(scene: FunctionSource, node: cst.Call) -> tuple[Replacement, ...]:
-    """Ask for an accelerator in the expression that chooses what a call gives: `x.cuda() if torch.cuda.is_available() else x`."""
+    """Ask for an accelerator where an expression chooses what a call gives, and where the lines above end the program without a GPU.
+
+    `x.cuda() if torch.cuda.is_available() else x`; `assert torch.cuda.is_available()`.
+    """
     statement = scene.statement(node)
-    around = [one for one in scene.above(node) if isinstance(one, cst.IfExp) and scene.holds(statement, one)]
-    asked = [
-        call
-        for choice in around
-        for call in scene.descend(choice.test, cst.Call)
-        if _function_of_cuda(call) == "is_available"
-    ]
+    chosen = [one.test for one in scene.above(node) if isinstance(one, cst.IfExp) and scene.holds(statement, one)]
     torch = Imports(scene, node).name("torch")
+    asked = [call for test in (*chosen, *_guards_before(scene, statement)) for call in _questions(scene, test)]
     return tuple(Replacement(*scene.span(call.func), f"{torch}.accelerator.is_available") for call in asked)
+
+
+def _guards_before(scene: FunctionSource, statement: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The conditions of assertions, and of branches that end the program or the function, above a statement in its function."""
+    while not isinstance(statement, (cst.FunctionDef, cst.Module)):
+        siblings, index = scene.siblings(statement)
+        for one in siblings[:index]:
+            if isinstance(one, cst.If) and one.orelse is None and _ends(one.body):
+                yield one.test
+            elif isinstance(one, cst.SimpleStatementLine) and isinstance(one.body[0], cst.Assert):
+                yield one.body[0].test
+        holder = scene.parent(statement)
+        statement = holder if isinstance(holder, (cst.FunctionDef, cst.Module)) else scene.parent(holder)
+
+
+def _ends(body: cst.BaseSuite) -> bool:
+    last = body.body[-1] if body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    if isinstance(last, cst.Expr):
+        return isinstance(last.value, cst.Call) and last_name(last.value.func) in ("exit", "_exit", "quit")
+    return isinstance(last, (cst.Return, cst.Raise))
 
 
 def _function_of_cuda(call: cst.Call) -> str:
@@ -189,9 +224,9 @@ def _is_gpu_tensor(node: cst.Attribute) -> bool:
     return of_cuda and node.attr.value.endswith("Tensor")
 
 
-def _questions(scene: FunctionSource, guard: cst.If) -> list[cst.Call]:
+def _questions(scene: FunctionSource, test: cst.BaseExpression) -> list[cst.Call]:
     """The calls of `torch.cuda.is_available` in the condition of an `if`."""
-    return [one for one in scene.descend(guard.test, cst.Call) if _function_of_cuda(one) == "is_available"]
+    return [one for one in scene.descend(test, cst.Call) if _function_of_cuda(one) == "is_available"]
 
 
 def default_backend(site: Site) -> Rewrite | NoFix | None:
@@ -222,11 +257,14 @@ def move_to_xla(site: Site) -> Rewrite | NoFix | None:
         beside = _beside(scene, node)
         if beside is not None:
             return beside
+        made = node.func.value
+        if isinstance(made, cst.Call) and last_name(made.func) == "DataParallel":
+            return _without_data_parallel(scene, node, made, device)
         edits = _move_by_to(scene, node, node.func, device)
         if isinstance(edits, NoFix):
             return edits
         asked = _ask_around(scene, node) if site.target == _TPU else ()
-        return Rewrite(f'Move it by `.to("{device}")`', (*edits, *asked), _MEANT)
+        return Rewrite(f'Move it by `.to("{device}")`', (*edits, *asked, *_move_rest(scene, node, device)), _MEANT)
     words = [
         arg.value
         for arg in node.args
@@ -249,10 +287,41 @@ def _move_by_to(
         return NoFix("the device is given by its number among the GPUs")
     if "1" in given or any(arg.star for arg in call.args):
         return NoFix(f'move it by `.to("{device}")`')
-    if isinstance(method.value, cst.Call) and last_name(method.value.func) == "DataParallel":
-        return NoFix("`DataParallel` hands batches to GPUs alone: leave it out, and move each batch to the device")
     text = ", ".join([f'"{device}"', *map(scene.code, given.values())]).rstrip(", ")
     return (Replacement(scene.span(method.attr)[0], scene.span(call)[1], f"to({text})"),)
+
+
+def _without_data_parallel(scene: FunctionSource, call: cst.Call, made: cst.Call, device: str) -> Rewrite | NoFix:
+    """`torch.nn.DataParallel(model).cuda()` → `model.to("tpu")`: a process has one device, and moves its batches itself."""
+    if len(made.args) != 1 or not isinstance(made.args[0].value, cst.Name) or call.args:
+        return NoFix(_GPUS_ALONE)
+    if ".module" in scene.document.text:
+        return NoFix(f"{_GPUS_ALONE}; what is read of its `module` is that of the model itself then")
+    text = f'{scene.code(made.args[0].value)}.to("{device}")'
+    message = f'Move the model itself by `.to("{device}")`'
+    assumes = f"{_MEANT} and no checkpoint has the names that begin with `module.`"
+    return Rewrite(message, (Replacement(*scene.span(call), text),), assumes)
+
+
+def _move_rest(scene: FunctionSource, call: cst.Call, device: str) -> tuple[Replacement, ...]:
+    """Move what `DataParallel` moved of a batch: with `target = target.cuda()` the `input` that the model is called with."""
+    loop = scene.nearest(call, cst.For)
+    statement = scene.statement(call)
+    if loop is None or "DataParallel" not in scene.document.text or statement not in loop.body.body:
+        return ()
+    batch = binds(scene, loop.target)
+    calls = list(scene.descend(loop.body, cst.Call))
+    named = [
+        (one.func.value.value, one.func.attr.value)
+        for one in scene.descend(scene.root, cst.Call)
+        if isinstance(one.func, cst.Attribute) and isinstance(one.func.value, cst.Name)
+    ]
+    models = {name for name, method in named if method in ("eval", "train")}
+    still = {name for name, method in named if method in ("cuda", "to")} | binds(scene, loop.body)
+    given = [one.args[0].value for one in calls if last_name(one.func) in models and one.args]
+    left = sorted({one.value for one in given if isinstance(one, cst.Name) and one.value in batch - still})
+    start, tail = scene.span(statement)[0], scene.document.newline + scene.indent(statement)
+    return tuple(Replacement(start, start, f'{one} = {one}.to("{device}"){tail}') for one in left)
 
 
 def _beside(scene: FunctionSource, call: cst.Call) -> Rewrite | NoFix | None:
