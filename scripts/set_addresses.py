@@ -4,7 +4,7 @@
     python scripts/set_addresses.py --check        # says what is not filled in; the release workflow runs it
 
 The repository is taken to be https://github.com/NAME/xlalint. Until it is run no page speaks of it: what it adds stands in `ADDED`, in
-`xlalint/addresses.py` and in `[project.urls]`. It may be run again with another owner.
+`xlalint/addresses.py`, in `[project.urls]` and in the extension's `package.json`. It may be run again with another owner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ ADDRESSES = Path("xlalint/addresses.py")
 PROJECT = Path("pyproject.toml")
 ADOPTION = Path("docs/adoption.md")
 FORMS = Path(".github/ISSUE_TEMPLATE/config.yml")
+EXTENSION = Path("editors/vscode/package.json")
 _URLS = re.compile(r"\n\[project\.urls\]\n(?:[^\n\[]+\n)*")
+_REPOSITORY = re.compile(r'(  "publisher": .*\n)(?:  "repository": .*\n)?')
 # By file: what is written at its mark, in place of what an earlier run wrote there, up to the end of its section.
 ADDED = {
     ADOPTION: (
@@ -66,7 +68,7 @@ contact_links:
 def fill(root: Path, owner: str, site: str) -> list[Path]:
     """Fill in all files below a folder; return those that changed."""
     repository = f"https://github.com/{owner}/xlalint"
-    texts = {path: (root / path).read_text(encoding="utf-8") for path in (ADDRESSES, PROJECT, *ADDED)}
+    texts = {path: (root / path).read_text(encoding="utf-8") for path in (ADDRESSES, PROJECT, EXTENSION, *ADDED)}
     made = dict(texts)
     for name, address in (("REPOSITORY", repository), ("SITE", site)):
         made[ADDRESSES] = re.sub(rf'^{name} = ".*"$', f'{name} = "{address}"', made[ADDRESSES], flags=re.MULTILINE)
@@ -74,6 +76,10 @@ def fill(root: Path, owner: str, site: str) -> list[Path]:
         "\n[project.optional-dependencies]", f"\n{_urls(repository, site)}\n[project.optional-dependencies]", 1
     )
     made[PROJECT] = re.sub(r"\n{3,}", "\n\n", made[PROJECT])
+    made[EXTENSION] = _REPOSITORY.sub(
+        f'\\1  "repository": {{ "type": "git", "url": "{repository}", "directory": "{EXTENSION.parent.as_posix()}" }},\n',
+        made[EXTENSION],
+    )
     for path, (mark, text) in ADDED.items():
         before, found, after = texts[path].partition(mark)
         if not found:
@@ -113,7 +119,9 @@ def find_unfilled(root: Path) -> list[str]:
         found.append(f"{ADDRESSES}: REPOSITORY")
     if "[project.urls]" not in (root / PROJECT).read_text(encoding="utf-8"):
         found.append(f"{PROJECT}: [project.urls]")
-    bare = [path for path in ADDED if "https://github.com/" not in (root / path).read_text(encoding="utf-8")]
+    bare = [
+        path for path in (EXTENSION, *ADDED) if "https://github.com/" not in (root / path).read_text(encoding="utf-8")
+    ]
     return [*found, *(f"{path}: the repository's address" for path in bare)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -35,6 +36,7 @@ def copy(tmp_path: Path) -> Path:
         "pyproject.toml",
         "docs/adoption.md",
         ".github/ISSUE_TEMPLATE/config.yml",
+        "editors/vscode/package.json",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -60,6 +62,8 @@ def test_addresses_are_filled_in_everywhere(copy: Path, script: dict[str, Any]) 
         assert adoption.startswith((ROOT / "docs/adoption.md").read_text().partition("<!-- from")[0])
         contact = yaml.safe_load((copy / ".github/ISSUE_TEMPLATE/config.yml").read_text())["contact_links"]
         assert contact[0]["url"].startswith(repository)
+        extension = json.loads((copy / "editors/vscode/package.json").read_text())
+        assert extension["repository"]["url"] == repository
         addresses = runpy.run_path(str(copy / "xlalint/addresses.py"))
         assert (addresses["REPOSITORY"], addresses["SITE"]) == (repository, site)
         page = Path("/x/rules/XLA101-tensor-if.md")
@@ -117,6 +121,11 @@ def test_the_changelog_has_the_version() -> None:
     assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+def test_the_extension_has_the_version() -> None:
+    for name in ("package.json", "package-lock.json"):
+        assert json.loads((ROOT / "editors" / "vscode" / name).read_text())["version"] == __version__
+
+
 def test_metadata_names_the_versions_that_wheels_are_built_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     named = {one.rpartition(" ")[2] for one in project["project"]["classifiers"] if re.search(r":: 3\.\d+$", one)}
@@ -137,6 +146,8 @@ def test_only_the_jobs_that_publish_may_do_more_than_read() -> None:
     release = yaml.safe_load((GITHUB / "workflows" / "release.yml").read_text())
     assert release["permissions"] == {"contents": "read"}
     assert [name for name, job in release["jobs"].items() if "permissions" in job] == ["publish", "site"]
+    secrets = [name for name, job in release["jobs"].items() if "secrets." in json.dumps(job)]
+    assert secrets == ["gallery"]
 
 
 def test_issue_forms_ask_for_what_is_needed() -> None:

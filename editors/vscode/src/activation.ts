@@ -1,6 +1,7 @@
 import { type Disposable, type Event, type LogOutputChannel, workspace } from "vscode";
 import { registerCommands } from "./commands";
 import { Connection, type Interpreters, type MakeClient } from "./connection";
+import type { Bundle } from "./executable";
 import { OF_THE_PROCESS } from "./settings";
 
 /** What selects interpreters, and tells when another one is selected. */
@@ -15,8 +16,9 @@ export async function activateWith(
   log: LogOutputChannel,
   makeClient: MakeClient,
   selection: Selection,
+  bundle: Bundle,
 ): Promise<Connection> {
-  const connection = new Connection(log, makeClient, selection.interpreters);
+  const connection = new Connection(log, makeClient, selection.interpreters, bundle);
   context.subscriptions.push(
     ...registerCommands(connection, log),
     workspace.onDidChangeConfiguration((event) => {

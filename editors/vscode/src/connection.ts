@@ -2,7 +2,7 @@
 
 import * as os from "node:os";
 import { commands, type LogOutputChannel, type Uri, window, workspace } from "vscode";
-import { findExecutable } from "./executable";
+import { type Bundle, findExecutable } from "./executable";
 import { processSettings, SECTION } from "./settings";
 
 /** A server that runs. */
@@ -30,6 +30,7 @@ export class Connection {
     private readonly log: LogOutputChannel,
     private readonly makeClient: MakeClient,
     private readonly interpreters: Interpreters,
+    private readonly bundle: Bundle,
   ) {}
 
   /** Start, or start again, with what the settings say now. */
@@ -88,6 +89,7 @@ export class Connection {
       environments: await this.interpreters(folders),
       home: os.homedir(),
       variables: process.env,
+      bundle: this.bundle,
     });
   }
 
@@ -103,8 +105,9 @@ export class Connection {
       void this.offer(found.message, SETTINGS, AGAIN);
       return;
     }
-    this.log.info(`starting ${[found.command, ...settings.args].join(" ")} (found by ${found.origin})`);
-    const client = this.makeClient(found.command, settings.args, this.log);
+    const args = [...found.before, ...settings.args];
+    this.log.info(`starting ${[found.command, ...args].join(" ")} (found by ${found.origin})`);
+    const client = this.makeClient(found.command, args, this.log);
     try {
       await client.start();
     } catch (error) {

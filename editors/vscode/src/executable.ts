@@ -1,4 +1,4 @@
-/** Where xlalint is: the user's word first, then the environment that the project runs in, then `PATH`. */
+/** Where xlalint is: the user's word first, then the environment that the project runs in, `PATH`, and what the extension brings along. */
 
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -11,16 +11,31 @@ export interface Surroundings {
   readonly environments: readonly string[];
   readonly home: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly bundle: Bundle;
+}
+
+/** The server in the extension's package. It needs an interpreter: packages for a platform have one, others have none to `start`. */
+export interface Bundle {
+  readonly start: string;
+  runsOn(python: string): Promise<boolean>;
 }
 
 export type Found =
-  | { readonly kind: "found"; readonly command: string; readonly origin: "setting" | "environment" | "PATH" }
+  | {
+      readonly kind: "found";
+      readonly command: string;
+      /** What comes before the arguments that the settings have. */
+      readonly before: readonly string[];
+      readonly origin: "setting" | "environment" | "PATH" | "extension";
+    }
   | { readonly kind: "missing"; readonly message: string };
 
 const WINDOWS = process.platform === "win32";
 const NAME = WINDOWS ? "xlalint.exe" : "xlalint";
 const BIN = WINDOWS ? "Scripts" : "bin";
+const PYTHONS = WINDOWS ? ["python.exe"] : ["python3", "python"];
 const USUAL = [".venv", "venv"];
+const PYTHON = /^python[\d.]*(\.exe)?$/i;
 
 export async function findExecutable(around: Surroundings): Promise<Found> {
   if (around.setting !== "") {
@@ -31,12 +46,16 @@ export async function findExecutable(around: Surroundings): Promise<Found> {
   for (const folder of [...selected, ...usual]) {
     const command = path.join(folder, NAME);
     if (await isExecutable(command)) {
-      return { kind: "found", command, origin: "environment" };
+      return found(command, "environment");
     }
   }
   const command = await onPath(NAME, around);
   if (command !== undefined) {
-    return { kind: "found", command, origin: "PATH" };
+    return found(command, "PATH");
+  }
+  const python = await pythonForBundle(around, selected, usual);
+  if (python !== undefined) {
+    return { kind: "found", command: python, before: ["-I", around.bundle.start], origin: "extension" };
   }
   return {
     kind: "missing",
@@ -46,11 +65,35 @@ export async function findExecutable(around: Surroundings): Promise<Found> {
   };
 }
 
+function found(command: string, origin: "setting" | "environment" | "PATH"): Found {
+  return { kind: "found", command, before: [], origin };
+}
+
+/** The interpreter of the project, or one on `PATH`, if the bundled server runs on it. */
+async function pythonForBundle(
+  around: Surroundings,
+  selected: readonly string[],
+  usual: readonly string[],
+): Promise<string | undefined> {
+  if (!(await isFile(around.bundle.start))) {
+    return undefined;
+  }
+  const named = around.environments.filter((one) => path.isAbsolute(one) && PYTHON.test(path.basename(one)));
+  const beside = [...selected, ...usual].flatMap((folder) => PYTHONS.map((name) => path.join(folder, name)));
+  const last = await Promise.all(PYTHONS.map((name) => onPath(name, around)));
+  for (const python of [...named, ...beside, ...last]) {
+    if (python !== undefined && (await isExecutable(python)) && (await around.bundle.runsOn(python))) {
+      return python;
+    }
+  }
+  return undefined;
+}
+
 /** Of an interpreter, or of the folder of an environment. */
 function folderOfScripts(environment: string): string {
   // On Windows the interpreter of an installation or of conda lies beside `Scripts`, that of a virtual environment in it.
   const inScripts = path.basename(path.dirname(environment)).toLowerCase() === "scripts";
-  return /^python[\d.]*(\.exe)?$/i.test(path.basename(environment))
+  return PYTHON.test(path.basename(environment))
     ? path.join(path.dirname(environment), WINDOWS && !inScripts ? BIN : "")
     : path.join(environment, BIN);
 }
@@ -64,12 +107,12 @@ async function configured(around: Surroundings): Promise<Found> {
       : [];
   for (const command of candidates) {
     if (await isExecutable(command)) {
-      return { kind: "found", command, origin: "setting" };
+      return found(command, "setting");
     }
   }
   const command = candidates.length > 0 ? undefined : await onPath(said, around);
   if (command !== undefined) {
-    return { kind: "found", command, origin: "setting" };
+    return found(command, "setting");
   }
   return {
     kind: "missing",
@@ -103,6 +146,14 @@ async function onPath(name: string, around: Surroundings): Promise<string | unde
 async function isExecutable(file: string): Promise<boolean> {
   try {
     await access(file, constants.X_OK);
+  } catch {
+    return false;
+  }
+  return await isFile(file);
+}
+
+async function isFile(file: string): Promise<boolean> {
+  try {
     return (await stat(file)).isFile();
   } catch {
     return false;

@@ -59,6 +59,7 @@ describe("the connection", { skip: process.platform === "win32" && "executables 
         };
       },
       { interpreters: async () => selected, onDidChange: selection.event } as unknown as Selection,
+      { start: path.join(root, "bundled/start.py"), runsOn: async () => true },
     );
   }
 
@@ -118,6 +119,15 @@ describe("the connection", { skip: process.platform === "win32" && "executables 
       "start second/bin/xlalint server",
       "execute y ",
     ]);
+  });
+
+  test("what the extension brings along is started by an interpreter", async () => {
+    put("bundled/start.py");
+    selected = [put("env/bin/python3.12")];
+    world.settings = {};
+    await activate();
+    const [started] = happened;
+    assert.equal(started, `start env/bin/python3.12 -I ${path.join(root, "bundled/start.py")} server`);
   });
 
   test("where there is none, one message says what to do, and the settings are one click away", async () => {

@@ -21,7 +21,9 @@ describe("the executable", { skip: process.platform === "win32" && "its files ha
   }
 
   function around(known: Partial<Surroundings> = {}): Surroundings {
-    const none = { setting: "", folders: [path.join(root, "project")], environments: [], home: root, variables: {} };
+    const bundle = { start: path.join(root, "bundled/start.py"), runsOn: async () => true };
+    const folders = [path.join(root, "project")];
+    const none = { setting: "", folders, environments: [], home: root, variables: {}, bundle };
     return { ...none, ...known };
   }
 
@@ -44,6 +46,29 @@ describe("the executable", { skip: process.platform === "win32" && "its files ha
     assert.equal(await found(known), "environment: project/.venv/bin/xlalint");
     put("conda/bin/xlalint");
     assert.equal(await found(known), "environment: conda/bin/xlalint");
+  });
+
+  test("what the extension brings along comes last, with the project's interpreter before one on PATH", async () => {
+    const variables = { PATH: path.join(root, "bin") };
+    put("bin/python3");
+    assert.equal(await found({ variables }), "missing");
+    put("bundled/start.py", 0o644);
+    assert.equal(await found({ variables }), "extension: bin/python3");
+    put("project/.venv/bin/python");
+    assert.equal(await found({ variables }), "extension: project/.venv/bin/python");
+    const environments = [put("conda/bin/python3.12")];
+    assert.equal(await found({ variables, environments }), "extension: conda/bin/python3.12");
+    put("bin/xlalint");
+    assert.equal(await found({ variables, environments }), "PATH: bin/xlalint");
+  });
+
+  test("an interpreter on which it does not run is passed over", async () => {
+    const start = put("bundled/start.py");
+    const old = put("project/.venv/bin/python");
+    put("bin/python3");
+    const bundle = { start, runsOn: async (python: string) => python !== old };
+    assert.equal(await found({ bundle, variables: { PATH: path.join(root, "bin") } }), "extension: bin/python3");
+    assert.equal(await found({ bundle }), "missing");
   });
 
   test("an environment may be given by its folder, and any folder of the workspace may have one", async () => {
