@@ -50,14 +50,6 @@ LEFT_ALONE_ON_TPU = {
         "if torch.cuda.is_available():\n    device = 'cuda'\n    torch.cuda.set_stream(stream)\n",
         "only CUDA has",
     ),
-    "batches that are handed to GPUs by their numbers": (
-        "torch.nn.DataParallel(model, args.gpus).cuda()\n",
-        "hands batches to GPUs alone",
-    ),
-    "a model that is asked for what it holds": (
-        "model = torch.nn.DataParallel(model).cuda()\ntorch.save(model.module.state_dict(), 'a.pt')\n",
-        "that of the model itself",
-    ),
     "where another tensor is, or as it was made": (
         "def f(x, y, z):\n    return x.cuda() if y.is_cuda else z\nf(torch.ones(1), torch.ones(1), torch.ones(1))\n",
         "`device`",
@@ -167,9 +159,17 @@ FIXED_ON_TPU = {
         "if not torch.cuda.is_available():\n    print('none')\nmodel.cuda()\n",
         "if not torch.cuda.is_available():\n    print('none')\nmodel.to(\"tpu\")\n",
     ),
+    "a choice by a flag that users set": (
+        "device = torch.device('cuda' if args.cuda else 'cpu')\n",
+        "device = torch.device('tpu' if args.cuda else 'cpu')\n",
+    ),
+    "a number of GPUs": (
+        "count = torch.cuda.device_count()\ntorch.nn.DataParallel(model)\n",
+        "count = torch.accelerator.device_count()\ntorch.nn.DataParallel(model)\n",
+    ),
     "a model in parallel": (
         "model = torch.nn.DataParallel(model).cuda()\n",
-        'model = model.to("tpu")\n',
+        'model = torch.nn.DataParallel(model).to("tpu")\n',
     ),
     "a batch of which the model is handed the rest": (
         "wide = torch.nn.DataParallel(model)\nwide.eval()\nfor i, (x, y, path) in enumerate(loader):\n    y = y.cuda()\n"

@@ -18,7 +18,6 @@ _TPU = "torch_tpu"
 _DIGITS = "bfloat16's eight bits of precision are enough, where everything was computed in float32"
 _MEANT = "the process's XLA device is meant"
 _ELSEWHERE = "whether there is a GPU is asked elsewhere: ask `torch.accelerator.is_available()`, and name `tpu`"
-_GPUS_ALONE = "`DataParallel` hands batches to GPUs alone: leave it out, and move each batch to the device"
 # Functions of `torch.cuda`, and those of `torch.accelerator` that do the same.
 _OF_ACCELERATOR = {
     "current_device": "current_device_index",
@@ -75,6 +74,9 @@ def choose_tpu(site: Site) -> Rewrite | NoFix | None:
     if len(words) != len((site.node.body, site.node.orelse)):
         return None
     quote = words[0].quote
+    if not site.hazard.variant:
+        named = Replacement(*site.scene.span(words[0]), f"{quote}tpu{quote}")
+        return Rewrite('Name "tpu"', (named,), _MEANT)
     named = Replacement(*site.scene.span(site.node), f"{quote}tpu{quote}")
     return Rewrite('Name "tpu"', (named,), _MEANT)
 
@@ -257,9 +259,6 @@ def move_to_xla(site: Site) -> Rewrite | NoFix | None:
         beside = _beside(scene, node)
         if beside is not None:
             return beside
-        made = node.func.value
-        if isinstance(made, cst.Call) and last_name(made.func) == "DataParallel":
-            return _without_data_parallel(scene, node, made, device)
         edits = _move_by_to(scene, node, node.func, device)
         if isinstance(edits, NoFix):
             return edits
@@ -291,20 +290,11 @@ def _move_by_to(
     return (Replacement(scene.span(method.attr)[0], scene.span(call)[1], f"to({text})"),)
 
 
-def _without_data_parallel(scene: FunctionSource, call: cst.Call, made: cst.Call, device: str) -> Rewrite | NoFix:
-    """`torch.nn.DataParallel(model).cuda()` → `model.to("tpu")`: a process has one device, and moves its batches itself."""
-    if len(made.args) != 1 or not isinstance(made.args[0].value, cst.Name) or call.args:
-        return NoFix(_GPUS_ALONE)
-    if ".module" in scene.document.text:
-        return NoFix(f"{_GPUS_ALONE}; what is read of its `module` is that of the model itself then")
-    text = f'{scene.code(made.args[0].value)}.to("{device}")'
-    message = f'Move the model itself by `.to("{device}")`'
-    assumes = f"{_MEANT} and no checkpoint has the names that begin with `module.`"
-    return Rewrite(message, (Replacement(*scene.span(call), text),), assumes)
-
-
 def _move_rest(scene: FunctionSource, call: cst.Call, device: str) -> tuple[Replacement, ...]:
-    """Move what `DataParallel` moved of a batch: with `target = target.cuda()` the `input` that the model is called with."""
+    """Move what `DataParallel` moved of a batch: with `target = target.cuda()` the `input` that the model is called with.
+
+    With the one TPU of a process it hands tensors on where they are (torch 2.14.1 with torch_tpu 0.2.0).
+    """
     loop = scene.nearest(call, cst.For)
     statement = scene.statement(call)
     if loop is None or "DataParallel" not in scene.document.text or statement not in loop.body.body:
@@ -352,7 +342,7 @@ def autocast(site: Site) -> Rewrite | NoFix | None:
     scene, node = site.scene, site.node
     if site.hazard.variant != "silent" or site.hazard.subject.startswith("if ") or not isinstance(node, cst.Call):
         return None
-    if _function_of_cuda(node) == "is_available":
+    if _function_of_cuda(node) in ("is_available", "device_count"):
         return None
     if site.target == _TPU:
         return _autocast_on_tpu(scene, node)

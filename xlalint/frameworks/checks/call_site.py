@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import NONE, UNKNOWN, Const, Host, LibrarySymbol, Mapping, Value, members
@@ -172,7 +172,12 @@ def asks_for_device(frame: Frame) -> bool:
 
 def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
     """Return whether what runs now stands in a branch whose condition speaks of one of these."""
-    names = (_name_of(node).lower() for test in frame.paths.tests for node in ir.walk(test))
+    return speaks_of(frame.paths.tests, words)
+
+
+def speaks_of(tests: Iterable[ir.Node], words: tuple[str, ...]) -> bool:
+    """Return whether a name or a text in some conditions has one of these words in it."""
+    names = (_name_of(node).lower() for test in tests for node in ir.walk(test))
     return any(word in name for name in names for word in words)
 
 

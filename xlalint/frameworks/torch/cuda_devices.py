@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from xlalint.frameworks.checks.call_site import XLA_DEVICES, asks_for, asks_for_device
+from xlalint.frameworks.checks.call_site import XLA_DEVICES, asks_for, asks_for_device, speaks_of
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
@@ -17,6 +17,7 @@ _CUDA: Final = "cuda"
 _MODULE: Final = "torch.cuda."
 _AVAILABLE: Final = f"{_MODULE}is_available"
 _DEVICES: Final = ("torch.device", "device")
+_WORDS: Final = ("cuda", "gpu")
 # What a condition speaks of that chooses among devices, in place of asking for a GPU.
 _CHOICES: Final = (
     "tpu",
@@ -47,9 +48,7 @@ def _names_devices(info: FunctionInfo) -> bool:
 def names_cuda(value: ir.Node) -> bool:
     """Return whether an expression holds the name of a GPU, or asks `torch.cuda` how many there are."""
     found = ir.walk((value,))
-    return any(
-        is_name(one) or (isinstance(one, ir.Call) and path_of(one.func) == f"{_MODULE}device_count") for one in found
-    )
+    return any(is_name(one) or counts(one) for one in found)
 
 
 def is_name(node: object) -> bool:
@@ -78,6 +77,16 @@ def chosen_of(value: ir.Node) -> ir.IfExp | None:
 def is_for_gpus(frame: Frame) -> bool:
     """Return whether what runs stands in a branch for GPUs, in a module that knows of no other device: `if args.cuda:`."""
     return asks_for_device(frame) and not asks_for(frame, _CHOICES) and frame.module.packages.isdisjoint(XLA_DEVICES)
+
+
+def is_flag(test: ir.Node) -> bool:
+    """Return whether a condition is what users say of GPUs alone: `args.cuda`."""
+    return speaks_of((test,), _WORDS) and not speaks_of((test,), _CHOICES)
+
+
+def counts(value: object) -> bool:
+    """Return whether a value is the number of GPUs."""
+    return isinstance(value, ir.Call) and path_of(value.func) == f"{_MODULE}device_count"
 
 
 def asks_whether_there_is_one(frame: Frame) -> bool:

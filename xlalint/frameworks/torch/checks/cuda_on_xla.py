@@ -56,6 +56,10 @@ _ON_TPU_ALONE = (("torch_xla", "off"),)
 # What a condition speaks of where a program is made for other devices than GPUs.
 _OTHER_DEVICES = ("tpu", "xla", "neuron")
 _QUESTION = "if torch.cuda.is_available()"
+_CHOICE = '"cuda" if …'
+_NAMES_GPU = "names a GPU: where there is none, what is moved there raises"
+# What a program does that counts the devices to run on.
+_OF_SEVERAL = frozenset(("cuda", "set_device", "spawn", "DataParallel"))
 _NOTHING_RUNS = "is false where there is no GPU: nothing runs on the TPU"
 # What takes a tensor or a module to the device, or names that.
 _MOVES = frozenset(("cuda", "to", "torch.device"))
@@ -133,8 +137,7 @@ def check_device(call: CallSite) -> None:
     node = call.node_of("type", 0)
     device = call.constant("type", 0)
     if begins_with_cuda(device) or cuda_devices.is_formatted(node):
-        detail = "names a GPU: where there is none, what is moved there raises"
-        _report(call, call.spelled, detail, 0, "", NOT_ON_GPU)
+        _report(call, call.spelled, _NAMES_GPU, 0, "", NOT_ON_GPU)
 
 
 @asks_about("torch", *sorted(FACTORIES))
@@ -185,7 +188,9 @@ def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
     choice = cuda_devices.chosen_of(node.value)
     if choice is not None:
         if cuda_devices.asks(frame, choice.test):
-            _note(frame, choice.at, '"cuda" if …', "gives the host where there is no GPU: nothing runs on the TPU")
+            _note(frame, choice.at, _CHOICE, "gives the host where there is no GPU: nothing runs on the TPU")
+        elif cuda_devices.is_flag(choice.test):
+            _note(frame, choice.at, _CHOICE, _NAMES_GPU, "")
     elif (
         frame.paths.tests
         and cuda_devices.names_cuda(node.value)
@@ -197,12 +202,14 @@ def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
         question = cuda_devices.question_of(node.value)
         if question is not None and calls_any(frame.module, {"cuda"}):
             _note(frame, question.at, "torch.cuda.is_available()", _NOTHING_RUNS)
+        elif cuda_devices.counts(node.value) and calls_any(frame.module, _OF_SEVERAL):
+            _note(frame, position(node.value), "torch.cuda.device_count()", "is 0 where there is no GPU")
 
 
-def _note(frame: Frame, at: int, subject: str, detail: str) -> None:
+def _note(frame: Frame, at: int, subject: str, detail: str, variant: str = "silent") -> None:
     """Note for TorchTPU what a program does without a GPU, unless the code around it knows of other devices."""
     if not asks_for(frame, _OTHER_DEVICES):
-        frame.note("XLA513", at, "torch", subject, detail, "silent", _ON_TPU_ALONE, Confidence.LIKELY)
+        frame.note("XLA513", at, "torch", subject, detail, variant, _ON_TPU_ALONE, Confidence.LIKELY)
 
 
 def begins_with_cuda(device: object) -> bool:
