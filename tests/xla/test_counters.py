@@ -8,22 +8,43 @@ from typing import Any
 
 import pytest
 
+from tests.xla.tpu_environment import require_torch_tpu
+
 SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "score_counters.py"))
 TARGETS, ask, compared, hurts = (SCRIPT[name] for name in ("TARGETS", "ask", "compared", "hurts"))
 MARKS = {"torch_xla": "torch_xla", "torch_compile": "torch_xla", "torch_export": "torch_xla"}
 QUIET = [[1, 0, 0, 0], *[[0, 0, 0, 0]] * 7]
 UNKNOWN = [[1, -1, -1, -1], *[[0, -1, -1, -1]] * 7]
+# Loops that break the graph: Dynamo logs it in the first step, but counts it nowhere, so that xlalint tells it of the last.
+TOLD_LAST = {"torch_compile": {"torch_programs:Generate", "torch_programs:Experts", "torch_programs:suppressed"}}
+# A read of a number compiles a program that TorchTPU's cache of operations does not hold, and its plugin sees.
+MISSED = {"torch_programs:logged"}
 
 
 @pytest.mark.parametrize(
-    "backend", [pytest.param(one, marks=getattr(pytest.mark, MARKS.get(one, one))) for one in TARGETS]
+    "backend",
+    [pytest.param(one, marks=getattr(pytest.mark, MARKS.get(one, one))) for one in TARGETS if one != "torch_tpu"],
 )
 def test_counts_agree_with_the_frameworks_own(backend: str) -> None:
     own, others = ask(backend, "xlalint"), ask(backend, "framework")
-    assert {name: (one, others[name]) for name, one in own.items() if compared(one, others[name]) != "agree"} == {}
+    told = judged(own, others)
+    assert {name: said for name, said in told.items() if said != "agree"} == dict.fromkeys(
+        TOLD_LAST.get(backend, ()), "disagree"
+    )
     assert len(own) >= 20
     assert len([one for one in own.values() if not hurts(one)]) >= 7
     assert len([one for one in own.values() if hurts(one)]) >= 2
+
+
+def test_counts_agree_with_the_plugins_of_torch_tpu() -> None:
+    own, others = (ask("torch_tpu", side, python=require_torch_tpu()) for side in ("xlalint", "framework"))
+    told = judged(own, others)
+    assert {name: said for name, said in told.items() if said != "agree"} == dict.fromkeys(MISSED, "disagree")
+    assert len(own) >= 20
+
+
+def judged(own: dict[str, Any], others: dict[str, Any]) -> dict[str, str]:
+    return {name: compared(one, others[name]) for name, one in own.items()}
 
 
 @pytest.mark.parametrize(
