@@ -32,6 +32,16 @@ SILENT = {
                     return x * float(scale)
                 return x * scale
         """,
+    "a slice, a range, a set: no built-in type is a tensor's": """
+        def pick(x: Tensor, rows: Union[Tensor, slice, range, frozenset]):
+            if isinstance(rows, (slice, range, frozenset)):
+                if rows != slice(None):
+                    raise NotImplementedError
+                return x
+            return x[:, rows.long()]
+        def use(x: Tensor):
+            return pick(x, x.argmax(1)) + pick(x, slice(None))
+        """,
     "nothing given, told by a helper": """
         def exists(v):
             return v is not None
@@ -185,6 +195,15 @@ SILENT = {
 }
 
 FOUND = {
+    "a tensor is an object": (
+        """
+        def pick(x: Tensor, limit):
+            if isinstance(limit, object) and torch.relu(limit).sum() > 3:
+                return x
+            return x + limit
+        """,
+        ["XLA101"],
+    ),
     "a tensor that a helper lets through": (
         """
         def exists(v):

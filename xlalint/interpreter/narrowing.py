@@ -391,8 +391,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
                 return False
             return True if not known.dtype or known.dtype == value.dtype else None
         apart = (
-            short in _HOST_TYPES
-            or short in _CONTAINERS
+            (name.startswith("builtins.") and short != "object")  # `slice`, `range`, `frozenset` as `int` and `list`
             or short.startswith(_NO_TENSORS)
             or (value.framework != ARRAYS and short.startswith(f"{ARRAYS}."))  # its numbers
         )
