@@ -12,6 +12,27 @@ HEAD = "import torch\nfrom torch import nn\n"
 ARRAYS = "import numpy as np\n" + HEAD
 
 SILENT = {
+    "what is stored into something unknown under a mask that no array of its own framework takes": """
+        import jax
+        import jax.numpy as jnp
+        @jax.jit
+        def f(x, n):
+            seen = jnp.zeros((4, 8), dtype=bool)
+            def g(table):
+                table[seen] = 0
+                return table
+            return x.sum(), g
+        """,
+    "what is stored into something unknown under a number, a position or one truth": """
+        class Head(nn.Module):
+            def forward(self, x: torch.Tensor, n: int, table):
+                near = self.distance(x, n)
+                near[n] = 0
+                near[x.sum(1).long()] = 0
+                table[x.shape[0] > 3] = 1
+                table[n, x.ndim] = 1
+                return near, table
+        """,
     "numbers": "def f(n, m):\n    big = n > m\n    return 1 if big else 2\n",
     "a mode by its name": "def f(options, mode):\n    chosen = mode == 'fast'\n    return options[chosen]\n",
     "one of two that are written out": "def f(low, high):\n    return ('low', 'high')[high > low]\n",
@@ -64,6 +85,17 @@ SILENT = {
     "one moved to where a tensor of the host is": "def f():\n    return torch.zeros(8).to(torch.ones(8)).nonzero()\n",
 }
 FOUND = {
+    "what is stored under a mask into what nothing is known of": (
+        """
+        class Head(nn.Module):
+            def forward(self, x: torch.Tensor, n: int):
+                near = self.distance(x, n)
+                seen = torch.zeros((4, 8), dtype=torch.bool, device=x.device)
+                near[seen[:, :n]] = 0
+                return near
+        """,
+        ["XLA205"],
+    ),
     "what a comparison is joined with": (
         "def f(y: torch.Tensor, t: torch.Tensor, event: torch.Tensor):\n    first = [((t == u) & event) for u in range(3)]\n"
         "    return y[event], first\n",

@@ -158,13 +158,20 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return method(base.receiver, UPDATED)
     if isinstance(base, Instance):
         return _index_object(frame, node, base, index)
-    masking = only_tensor(index) if base is UNKNOWN else None
-    if masking is not None and masking.dtype == "b" and masking.framework != ARRAYS:
-        # Only an array is indexed by a mask.
-        return _index_tensor(frame, node, tensor(masking.framework, sure=False), index, writes=False)
+    masked = _told_by_mask(index) if base is UNKNOWN else None
+    if masked is not None:
+        return _index_tensor(frame, node, masked, index, writes=False)
     if isinstance(base, Host):
         return host("str", base.origin) if base.type == "str" else HOST if base.type else UNKNOWN
     return UNKNOWN
+
+
+def _told_by_mask(index: Value) -> Tensor | None:
+    """Return the tensor that something unknown is, where its index is a mask: only an array is indexed by one."""
+    mask = only_tensor(index)
+    if mask is None or mask.dtype != "b" or mask.rank == 0 or mask.framework == ARRAYS:
+        return None
+    return tensor(mask.framework, sure=False)
 
 
 def kept_under(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
@@ -470,6 +477,9 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect"
         )
     for member in members(base):
+        masked = _told_by_mask(index) if member is UNKNOWN else None
+        if masked is not None and not frame.libraries.of(masked.framework).immutable:
+            member = masked
         if isinstance(member, Tensor):
             immutable = member.sure and frame.libraries.of(member.framework).immutable
             if immutable and (_is_text(index) or not _is_surely_array(frame, member, target.value)):
