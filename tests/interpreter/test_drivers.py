@@ -148,7 +148,23 @@ FOUND["a step whose parts a loop puts together"] = f"""
             optimizer.step()
             {READ}
     """
+BATCHES = {
+    "a loop over batches that it moves, around steps for each": f"""
+        def main(agent, loader):
+            for batch, labels in loader:
+                {READ}
+                fit(agent, batch)
+                labels.to("xla")
+        """,
+}
 SELDOM = {
+    "around a loop over steps, with something else moved": f"""
+        def main(agent, epochs, table):
+            for state in epochs:
+                {READ}
+                fit(agent, state)
+                table.to("xla")
+        """,
     "around a loop that uses the gradients in its own way": f"""
         def fit_by_hand(model, states):
             for state in states:
@@ -387,6 +403,11 @@ def check(tmp_path: Path, text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("case", FOUND)
 def test_what_is_read_around_a_step_is_read_at_every_step(case: str, tmp_path: Path) -> None:
     assert check(tmp_path, FOUND[case]) == [("warning", "step")]
+
+
+@pytest.mark.parametrize("case", BATCHES)
+def test_what_is_read_for_each_batch_is_no_matter_of_epochs(case: str, tmp_path: Path) -> None:
+    assert [severity for severity, _ in check(tmp_path, BATCHES[case])] == ["warning"]
 
 
 @pytest.mark.parametrize("case", SELDOM)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, last_name, loops
+from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
@@ -178,10 +179,10 @@ class DrivenBody:
         return not self._iterates(loop) and self._calls_any(self._calls.loops, loop.body)
 
     def _iterates(self, loop: Loop) -> bool:
-        """Return whether each turn of a loop gathers and learns, as in reinforcement learning: it counts no epochs. One that goes on for as
-        long as something holds does."""
+        """Return whether each turn of a loop takes steps for something of its own, and counts no epochs: it gathers and learns, as in
+        reinforcement learning, goes on for as long as something holds, or moves its batch to the device."""
         around = self._calls_any(self._calls.loops, loop.body)
-        return around and (isinstance(loop, ir.While) or _gathers(loop))
+        return around and (isinstance(loop, ir.While) or _gathers(loop) or _moves_turns(loop, self._words.places))
 
     def find_repeated(self) -> frozenset[str]:
         """The calls of what leads to loops over steps, in loops each turn of which acts in an environment and may learn from it."""
@@ -697,6 +698,18 @@ def _gathers(loop: Loop) -> bool:
         and last_name(one.value.func) == "step"
         and bool(one.value.args)
         and any(isinstance(target, ir.Display) and len(target.items) > 2 for target in one.targets)
+        for one in ir.walk(loop.body)
+    )
+
+
+def _moves_turns(loop: ir.For, places: frozenset[str]) -> bool:
+    """Return whether a loop moves what it goes over to a device."""
+    bound = names_bound(loop.target)
+    return any(
+        isinstance(one, ir.Call)
+        and isinstance(one.func, ir.Attr)
+        and one.func.name in places
+        and path_of(one.func.value) in bound
         for one in ir.walk(loop.body)
     )
 
