@@ -12,6 +12,11 @@ HEAD = "import torch\nfrom torch import nn\n"
 ARRAYS = "import numpy as np\n" + HEAD
 
 SILENT = {
+    "what is a number or else a tensor, or may be anything": """
+        from typing import Any, Optional, Union
+        def pick(x: torch.Tensor, row: Union[int, torch.Tensor], at: Union[bool, int, torch.Tensor], on: bool, rest: Any, table):
+            return x[on], x[rest], table[on], table[row], table[at]
+        """,
     "what is stored into something unknown under a mask that no array of its own framework takes": """
         import jax
         import jax.numpy as jnp
@@ -85,6 +90,18 @@ SILENT = {
     "one moved to where a tensor of the host is": "def f():\n    return torch.zeros(8).to(torch.ones(8)).nonzero()\n",
 }
 FOUND = {
+    "what is a truth or else a tensor": (
+        """
+        from typing import Union
+        def is_known(labels) -> Union[bool, torch.Tensor]:
+            return labels >= 0
+        def pick(x: torch.Tensor, kept: Union[bool, torch.Tensor], model, batch):
+            z, labels = batch
+            known = is_known(labels)
+            return x[kept], model(z[known])
+        """,
+        ["XLA201", "XLA201"],
+    ),
     "what is stored under a mask into what nothing is known of": (
         """
         class Head(nn.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all, leading
@@ -169,9 +170,15 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
 def _told_by_mask(index: Value) -> Tensor | None:
     """Return the tensor that something unknown is, where its index is a mask: only an array is indexed by one."""
     mask = only_tensor(index)
-    if mask is None or mask.dtype != "b" or mask.rank == 0 or mask.framework == ARRAYS:
+    if mask is None or mask.rank == 0 or mask.framework == ARRAYS:
         return None
-    return tensor(mask.framework, sure=False)
+    return tensor(mask.framework, sure=False) if mask.dtype == "b" or _is_truth(members(index)) else None
+
+
+def _is_truth(found: Iterable[Value]) -> bool:
+    """Return whether values are those of what is a truth of the host or else a tensor, of truths then: `known: Union[bool, Tensor]`."""
+    truths = [one for one in found if not isinstance(one, Tensor) or one.dtype]
+    return bool(truths) and all(kind_of_number(one) == "b" for one in truths)
 
 
 def kept_under(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
@@ -326,6 +333,8 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
     """The index, taken for a mask where its name says so, or that it is the outcome of a comparison, and nothing else is known of it."""
     found = [m for m in members(part) if m is not NONE]
     told = any(m is not UNKNOWN and not (isinstance(m, Tensor) and not m.dtype and m.rank < 0) for m in found)
+    if _is_truth(found) and only_tensor(part) is not None and base.framework != ARRAYS:
+        return tensor(base.framework, "b", sure=False)
     if told or base.framework == ARRAYS:
         return part
     named = bool(_NAMES_MASK(_last_word(node))) and not _would_fail(frame, base, found)
