@@ -22,6 +22,16 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "a flag whose name stands for a tensor later on": """
+        class Root(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x: Tensor, inverse, n):
+                ctx.inverse = inverse
+                inverse = torch.empty(0)
+                if ctx.inverse:
+                    inverse = torch.relu(x) / 2
+                return inverse.squeeze(0)
+        """,
     "an item that is counted up from what is known": """
         class M(nn.Module):
             def forward(self, x: Tensor):

@@ -66,6 +66,22 @@ def test_the_getter_of_a_property_is_the_method() -> None:
     assert unit.functions[unit.classes[0].methods["p"]].row == 3
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("a = torch.empty(0)\n    a.squeeze(0)", False),
+        ("a = 1\n    a = a.squeeze(0)\n    a = 2\n    a.squeeze(1)", False),
+        ("a.squeeze(0)\n    a = torch.empty(0)", True),
+        ("a = h(a)\n    a.squeeze(0)", True),
+        ("if b:\n        a = torch.empty(0)\n    a.squeeze(0)", True),
+        ("a, c = g(1)\n    a.squeeze(0)", True),
+    ],
+)
+def test_another_value_of_its_name_tells_nothing_of_a_parameter(body: str, told: bool) -> None:
+    unit = lowered(f"def f(a, b):\n    {body}\n")
+    assert (".squeeze" in function(unit, "f").params[0].uses) is told
+
+
 def test_how_a_body_uses_its_parameters() -> None:
     unit = lowered("def f(a, b, c, d):\n    return g.h(a, d) + b[:, None] + c.shape\n")
     assert [p.uses for p in function(unit, "f").params] == [("g.h()",), ("[,]",), (".shape",), ("g.h([])",)]

@@ -399,7 +399,15 @@ class Lowerer:
         if self.scope.uses and len(node.targets) == 1:
             note_assigned(node.targets[0], node.value, self.scope)
             note_held(node.targets[0], node.value, self.scope)
+            self._end_uses(node.targets[0], node.value)
         return ir.Assign(self.exprs(node.targets), value, self.start(node))
+
+    def _end_uses(self, target: ast.expr, value: ast.expr) -> None:
+        """Count no later use of a name as one of its parameter, where it is given another value for good: `flag = torch.empty(0)`."""
+        if type(target) is not ast.Name or target.id not in self.scope.uses or self.guards:
+            return
+        if not any(type(one) is ast.Name and one.id == target.id for one in ast.walk(value)):
+            self.scope.end_uses(target.id)
 
     def aug_assign(self, node: ast.AugAssign) -> ir.Statement:
         target = self.expr(node.target)

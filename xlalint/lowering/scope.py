@@ -12,8 +12,9 @@ LoweredParam = tuple[str, str, "ir.Node | None", "ir.Node | None"]
 class Scope:
     """A name scope under construction.
 
-    `uses` maps each parameter to how the body treats it (see `ir.Param`), `masks` each name of a comparison's outcome to what was compared,
-    `elements` each other name to the parameters of which it holds parts. `loaded` and `bound` are the names that the scope
+    `uses` maps each parameter to how the body treats it (see `ir.Param`), `ended` those whose names were given other values since to how it
+    did until then, `masks` each name of a comparison's outcome to what was compared, `elements` each other name to the parameters of which
+    it holds parts. `loaded` and `bound` are the names that the scope
     reads and binds; `receiver` is the first parameter of a method, whose attribute writes are `stores`.
     """
 
@@ -27,6 +28,7 @@ class Scope:
         self.loaded: set[str] = set()
         self.bound: set[str] = set()
         self.uses: dict[str, set[str]] = {}
+        self.ended: dict[str, set[str]] = {}
         self.masks: dict[str, frozenset[str]] = {}
         self.elements: dict[str, frozenset[str]] = {}
         self.stores: set[str] = set()
@@ -50,6 +52,11 @@ class Scope:
         self.bound.update(params)
         if self.outer is not None and self.outer.class_methods is not None and params:
             self.receiver = params[0]
+
+    def end_uses(self, name: str) -> None:
+        """Keep what is known of a parameter whose name stands for something else from here on."""
+        self.ended.setdefault(name, self.uses[name])
+        self.uses[name] = set()
 
     def describe(
         self,
@@ -76,6 +83,7 @@ class Scope:
         owner = outer.class_index if outer is not None else -1
         holder = outer.enclosing if outer is not None else -1
         free = sorted((self.loaded - self.bound) & self._visible()) if holder >= 0 else []
+        uses = {**self.uses, **self.ended}
         return ir.Function(
             self.name,
             self.qualname,
@@ -83,7 +91,7 @@ class Scope:
             start,
             owner,
             holder,
-            tuple(ir.Param(p, kind, a, d, tuple(sorted(self.uses[p]))) for p, kind, a, d in params),
+            tuple(ir.Param(p, kind, a, d, tuple(sorted(uses[p]))) for p, kind, a, d in params),
             returns,
             decorators,
             self.body,
