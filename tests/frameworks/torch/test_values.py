@@ -198,6 +198,22 @@ QUIET = {
 }
 
 LOUD = {
+    "as many positions as are asked for": (
+        """
+        def at(edges: Tensor, x: Tensor, n: float):
+            first = torch.searchsorted(torch.sort(edges.flatten()).values, torch.tensor([n], device=edges.device))
+            return edges[first], edges[torch.bucketize(x.flatten(), edges)], edges[torch.bucketize(x, edges)]
+        """,
+        ["XLA602", "XLA602", "XLA602"],
+    ),
+    "the position of one number": (
+        """
+        def at(edges: Tensor, x: Tensor, n: float):
+            first = torch.searchsorted(torch.sort(edges.flatten()).values, torch.tensor([n], device=edges.device))
+            return edges[first[0]] + edges[torch.bucketize(x.sum(), edges)]
+        """,
+        ["XLA602", "XLA208", "XLA208", "XLA602"],
+    ),
     "an attribute in the place of an inherited method": (
         """
         class Base:
