@@ -282,6 +282,39 @@ def test_branches_that_no_draw_took_are_named(judge: Judge) -> None:
     assert verdict.coverage is not None and verdict.coverage.untaken
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "named"),
+    [
+        ("x, ids, b=None", "x if b is None else x + b", ["`b` other than None"]),
+        ("x, ids, *, b=2, mode='a'", "x * b if mode == 'a' else x", ["`b` other than 2", "`mode` other than 'a'"]),
+        ("x, ids, a=None", "x", []),
+        ("x, ids, flip=False, scale=1.0", "-x * scale if flip else x * scale", []),
+        (
+            "x, ids, a=1, b=2, c=3, d=4, e=5, f=6, g=7",
+            "x * a * b * c * d * e * f * g",
+            [
+                *(f"`{name}` other than {n + 1}" for n, name in enumerate("abcde")),
+                "2 more parameters that have a default",
+            ],
+        ),
+    ],
+)
+def test_parameters_that_kept_their_default_are_named(judge: Judge, head: str, body: str, named: list[str]) -> None:
+    verdict = judge(*[f"def f({head}):\n    return {body}\n"] * 2)
+    assert verdict.kind == "proven" and verdict.coverage is not None, verdict
+    assert [one for one in verdict.coverage.not_varied if "default" in one or "other than" in one] == named
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("x * scale", "x"), ("np.where(x > scale, 1, 0)", "np.where(x > 1.0, 1, 0)")],
+)
+def test_rates_take_other_values_than_their_default(judge: Judge, before: str, after: str) -> None:
+    head = "import numpy as np\ndef f(x, ids, scale=1.0):\n    return "
+    verdict = judge(f"{head}{before}\n", f"{head}{after}\n")
+    assert verdict.kind == "refuted" and "(options)" in verdict.reason, verdict
+
+
 def test_integers_outside_of_their_range_refute_nothing_and_are_told(judge: Judge) -> None:
     verdict = judge(BITING.format("return abs(ids)"), BITING.format("return ids"))
     assert verdict.kind == "proven", verdict

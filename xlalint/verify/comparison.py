@@ -33,7 +33,7 @@ from xlalint.verify.closeness import (
 )
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.emitted import listening
-from xlalint.verify.inputs.containers import access_of
+from xlalint.verify.inputs.containers import access_of, nest
 from xlalint.verify.inputs.draws import Values, is_floating, resize
 from xlalint.verify.inputs.edges import (
     CANCELLING,
@@ -46,7 +46,7 @@ from xlalint.verify.inputs.edges import (
     edges,
 )
 from xlalint.verify.inputs.functions import DEVICE
-from xlalint.verify.inputs.hints import hints_of, together
+from xlalint.verify.inputs.hints import defaults_of, hints_of, together
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
 
@@ -57,6 +57,7 @@ _FAMILIES = {"not finite": "nan", "infinite": "nan", "signed zeros": "zeros"}  #
 _AT_EDGES = 1.0  # seconds that the first program may take on a draw that is at an edge, if its ordinary draws are fast
 _AS_LONG = 4  # times what an ordinary draw takes, if they are not
 _LONGER = 4  # times the original's patience for the rewrite
+_MOST_NAMED = 5  # parameters that had their default in all draws
 _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
 _ALONE = ("nan", "not finite", "infinite")  # kinds whose draws leave nothing behind for the next
@@ -361,7 +362,9 @@ class _Comparison:
         tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)
         not_varied += [f"{dtype} (the original raises)" for dtype in DTYPE_KINDS if dtype in tried - set(draws)]
         not_varied += [f"integers outside {text}" for text in _ranges(self.specs)]
-        not_varied += list(_find_unvaried([self.draws[index].values for index in ran], self.specs))
+        varied = [self.draws[index].values for index in ran]
+        not_varied += list(_find_unvaried(varied, self.specs))
+        not_varied += list(_find_left_out(self.branches[0].functions(), varied, self.specs))
         notes = [*self._lost, *([_SIGNS] if self._signs else [])]
         if outside:
             notes += list(
@@ -420,6 +423,31 @@ def _find_unvaried(draws: Sequence[Values], specs: Specs) -> Iterator[str]:
         text = spec.text if isinstance(spec, Literally) else spec.name if isinstance(spec, NamedFunction) else ""
         if isinstance(spec, NamedFunction) or (text and all(repr(one.get(name)) == text for one in draws)):
             yield f"`{access_of(name)}` other than {text}"
+
+
+def _find_left_out(functions: Sequence[ast.AST], draws: Sequence[Values], specs: Specs) -> Iterator[str]:
+    """The parameters of what is called that had their default in all draws, and that it reads."""
+    arguments = list(nest(specs.arguments))
+    placed = sum(name.isdigit() for name in arguments)
+    given = {name for name in arguments if not name.isdigit()}
+    called = next((one for one in functions if given <= set(_parameters(one))), None)
+    if called is None:
+        return
+    varied = {*_parameters(called)[:placed], *(name for one in draws for name in nest(one))}
+    read = {node.id for node in ast.walk(called) if isinstance(node, ast.Name)}
+    left = [(name, default) for name, default in defaults_of(called) if name in read - varied]
+    yield from (f"`{name}` other than {ast.unparse(default)}" for name, default in left[:_MOST_NAMED])
+    if len(left) > _MOST_NAMED:
+        yield f"{len(left) - _MOST_NAMED} more parameters that have a default"
+
+
+def _parameters(function: ast.AST) -> list[str]:
+    """The parameters of a function that a caller gives, those that may stand without a name first."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return []
+    told = function.args
+    names = [one.arg for one in (*told.posonlyargs, *told.args, *told.kwonlyargs)]
+    return names[1:] if names[:1] in (["self"], ["cls"]) else names
 
 
 def _chooses(function: ast.AST) -> bool:

@@ -75,8 +75,9 @@ class Setting(NamedTuple):
 
     `layout`: arguments are every second element of larger arrays. `evaluation`: an instance that has the mode is in it. `autocast`: within
     the framework's mixed precision. `weights`: parameters and buffers have other values than those they were made with. `detached`: no
-    argument needs a gradient. `wide`: arguments are of a wider dtype than the program is made for, and so is what an instance holds; no
-    circumstance to try, but a way to tell rounding. `made_with`: one of a program's `variants`, which need nothing of a backend.
+    argument needs a gradient, and nothing is recorded for one. `wide`: arguments are of a wider dtype than the program is made for, and so
+    is what an instance holds; no circumstance to try, but a way to tell rounding. `made_with`: one of a program's `variants`, which need
+    nothing of a backend.
     """
 
     layout: bool = False

@@ -144,7 +144,9 @@ class ProgramCall:
 
     def forward(self) -> None:
         positional, named = values.order(self._whole)
-        with torch.autocast(_device_of(self._given), torch.bfloat16, enabled=self._setting.autocast):
+        traced = torch.is_grad_enabled() and not self._setting.detached
+        precision = torch.autocast(_device_of(self._given), torch.bfloat16, enabled=self._setting.autocast)
+        with precision, torch.set_grad_enabled(traced):
             self._outputs = take_apart(self._call(*positional, **named), KINDS)
 
     def backward(self, ends: Sequence[int] | None = None) -> None:

@@ -78,7 +78,16 @@ def _named_numbers(tree: ast.Module) -> Iterator[tuple[str, float]]:
 
 
 def _options(function: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Parameters whose default is a truth value, with the other one."""
+    """Parameters whose default is a truth value, with the other one, or a float, with one between it and a half."""
+    for name, default in defaults_of(function):
+        if texts := _OTHER.get(ast.unparse(default)):
+            yield name, texts
+        elif isinstance(default, ast.Constant) and isinstance(default.value, float):
+            yield name, (repr(default.value * 0.75 + 0.125),)
+
+
+def defaults_of(function: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters of a function that have a default, with it."""
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     told = function.args
@@ -87,7 +96,4 @@ def _options(function: ast.AST) -> Iterator[tuple[str, tuple[str, ...]]]:
         *zip(positional[len(positional) - len(told.defaults) :], told.defaults, strict=True),
         *zip(told.kwonlyargs, told.kw_defaults, strict=True),
     ]
-    for parameter, default in pairs:
-        others = _OTHER.get(ast.unparse(default)) if default is not None else None
-        if others:
-            yield parameter.arg, others
+    yield from ((parameter.arg, default) for parameter, default in pairs if default is not None)
