@@ -76,6 +76,13 @@ def test_an_error_is_told_with_its_step_and_line() -> None:
     assert judged.text == "raises ValueError: no (in step 1 of 8, counted from 0): line 12"
 
 
+def test_a_kernel_of_tpus_that_the_cpu_lacks_is_no_fault_of_the_program() -> None:
+    what = "RuntimeError: failed to compile: no registered implementation for untyped custom call to tpu_custom_call for Host"
+    judged = judge(Observation("torch_tpu", (), Event("error", what)), 8, str)
+    assert (judged.ok, judged.ran) == (False, False)
+    assert judged.text == "could not be run here: it calls a kernel that only TPUs have (tpu_custom_call)"
+
+
 def test_what_did_not_end_was_not_run() -> None:
     seen = Observation("jax", (), Event("error", "did not end within 3 s"), (), "timed-out", "last words")
     judged = judge(seen, 8, line)

@@ -54,7 +54,7 @@ def judge(seen: Observation, wanted: int, line: Line, max_compiles: int | None =
         steps = [step.number for step in seen.steps if counter(step.counts)]
         if steps:
             problems.append(f"{said} {_share(steps, range(len(seen.steps)))}{_at(causes, kind, line)}")
-    ran = seen.ended == "finished"
+    ran = seen.ended == "finished" and not _calls_kernels_of_tpus(seen)
     return Judgement(not problems, ran, "; ".join(problems) or _fine(seen, max_compiles), causes)
 
 
@@ -87,10 +87,20 @@ def judged_for_tpus(judgement: Judgement, programs: Sequence[TpuProgram], line: 
 
 def _end(seen: Observation, wanted: int, line: Line) -> Iterator[str]:
     """Say what stopped the run, if something did."""
-    if seen.error is not None:
+    if seen.error is not None and _calls_kernels_of_tpus(seen):
+        yield f"could not be run here: it calls a kernel that only TPUs have ({_KERNEL})"
+    elif seen.error is not None:
         verb = "raises " if seen.ended == "finished" else ""
         where = f": {line(seen.error.place)}" if seen.error.place else ""
         yield f"{verb}{seen.error.what} (in step {len(seen.steps)} of {wanted}, counted from 0){where}"
+
+
+def _calls_kernels_of_tpus(seen: Observation) -> bool:
+    """Return whether the CPU that stands for a TPU refused a kernel written for TPUs; where there is one, it runs."""
+    return seen.error is not None and f"custom call to {_KERNEL} for Host" in seen.error.what
+
+
+_KERNEL = "tpu_custom_call"
 
 
 def _compilations(seen: Observation, causes: Sequence[StepCause], line: Line, limit: int | None) -> Iterator[str]:
