@@ -78,3 +78,12 @@ def test_padding_to_the_longest(tmp_path: Path) -> None:
     }
     assert said["counts"]["compilations"] == 4
     assert "a batch with input_ids: [4, 5]" in reasons(said, "compilation")
+
+
+@pytest.mark.torch_xla
+def test_what_changes_after_many_quiet_steps(tmp_path: Path) -> None:
+    script = "torch_late_changes.py"
+    said = run(script, folder=tmp_path, needs=("torch_xla",))
+    assert costs(said, "host-sync", script) == {"y = y[y > 0]": 4}
+    late = costs(said, "compilation", script)
+    assert "torch_xla.sync()" in late or "z = torch.full((8, 4), float(scale + 40), device=device)" in late

@@ -6,7 +6,7 @@ A wrapped call on a tensor that is not on an XLA device costs well under a micro
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -54,36 +54,42 @@ class Charges(Protocol):
     def after_step(self, closures: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 
 
-def wrap_entries(meter: Charges, *, computing: bool) -> Patches:
-    """Wrap them for a meter, until the patches are undone. What another version lacks is left out.
-
-    Args:
-        meter: is told of what they do.
-        computing: those too that compute on the device. In the graphs that torch_xla writes, what these compute then lies on no line
-            of the user's, since the innermost Python frame is the wrapper's.
-    """
+def wrap_entries(meter: Charges) -> Patches:
+    """Wrap those that read or end a step for a meter, until the patches are undone. What another version lacks is left out."""
     made = Patches()
-
-    def wrap(owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        if hasattr(owner, name):
-            made.replace(owner, name, wrapper)
-
-    for name in (*_READS, *(_COMPUTE_AND_READ if computing else ())):
-        wrap(torch.Tensor, name, _reading(meter, _READABLE.get(name, f"Tensor.{name}")))
-        if not name.startswith("__"):
-            wrap(torch, name, _reading(meter, f"torch.{name}"))
-    if computing:
-        wrap(torch.Tensor, "to", _reading(meter, "Tensor.to", _to_host))
-        wrap(torch.Tensor, "copy_", _reading(meter, "Tensor.copy_", _copy_to_host))
-        wrap(torch.Tensor, "__getitem__", _reading(meter, _READABLE["__getitem__"], _has_tensor_index, False))
-        wrap(torch.Tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _has_tensor_index, False))
-        wrap(torch.Tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _assigns_to_host))
-    wrap(xm, "_maybe_convert_to_cpu", _reading(meter, "xm.save", lambda *args, **kwargs: True))
-    wrap(torch_xla._XLAC, "_xla_step_marker", lambda end: functools.partial(meter.ending_step, end))
+    _wrap_methods(made, meter, _READS)
+    _wrap(made, xm, "_maybe_convert_to_cpu", _reading(meter, "xm.save", lambda *args, **kwargs: True))
+    _wrap(made, torch_xla._XLAC, "_xla_step_marker", lambda end: functools.partial(meter.ending_step, end))
     for name in ("_clear_xla_counters", "_clear_xla_metrics"):
-        wrap(torch_xla._XLAC, name, lambda clear: functools.partial(meter.clearing, clear))
-    wrap(xm, "_run_step_closures", _closures(meter))
+        _wrap(made, torch_xla._XLAC, name, lambda clear: functools.partial(meter.clearing, clear))
+    _wrap(made, xm, "_run_step_closures", _closures(meter))
     return made
+
+
+def wrap_computing(meter: Charges) -> Patches:
+    """Wrap those too that compute on the device. In the graphs that torch_xla writes, what these compute then lies on no line of the
+    user's, since the innermost Python frame is the wrapper's.
+    """
+    made, tensor = Patches(), torch.Tensor
+    _wrap_methods(made, meter, _COMPUTE_AND_READ)
+    _wrap(made, tensor, "to", _reading(meter, "Tensor.to", _to_host))
+    _wrap(made, tensor, "copy_", _reading(meter, "Tensor.copy_", _copy_to_host))
+    _wrap(made, tensor, "__getitem__", _reading(meter, _READABLE["__getitem__"], _has_tensor_index, False))
+    _wrap(made, tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _has_tensor_index, False))
+    _wrap(made, tensor, "__setitem__", _reading(meter, _READABLE["__setitem__"], _assigns_to_host))
+    return made
+
+
+def _wrap_methods(made: Patches, meter: Charges, names: Sequence[str]) -> None:
+    for name in names:
+        _wrap(made, torch.Tensor, name, _reading(meter, _READABLE.get(name, f"Tensor.{name}")))
+        if not name.startswith("__"):
+            _wrap(made, torch, name, _reading(meter, f"torch.{name}"))
+
+
+def _wrap(made: Patches, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    if hasattr(owner, name):
+        made.replace(owner, name, wrapper)
 
 
 def _closures(meter: Charges) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

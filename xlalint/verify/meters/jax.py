@@ -194,5 +194,5 @@ def reason_of(explanation: str) -> str:
 
 
 def meter(*, thorough: bool = False) -> JaxMeter:
-    """The meter for JAX; call `start` to begin."""
-    return JaxMeter(thorough=thorough)
+    """The meter for JAX; call `start` to begin. Who watches a script has no use for executions, which take longer to count than to do."""
+    return JaxMeter()

@@ -3,7 +3,8 @@
 The counters are torch_xla's own and are only read, so a program that uses them itself (or clears them) sees no difference. They tell no
 line. It is found by asking them before and after the Python calls that can move them (`entries`), which costs nothing between such calls;
 and, for reads inside C++ (an index by a tensor, an operation that falls back), line by line: always if thorough, else during the
-step after one in which something had no line.
+step after one in which something had no line. To follow lines, and to have torch_xla remember the line of each operation, takes as
+long as a small model's step does; a thorough meter may rest from both while steps show nothing new.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import torch_xla
 import torch_xla.core.xla_model as xm
 
-from xlalint.verify.meters.entries import wrap_entries
+from xlalint.verify.meters.entries import wrap_computing, wrap_entries
 from xlalint.verify.meters.graphs import GraphLog
 from xlalint.verify.meters.lines import LineTracer
 from xlalint.verify.meters.patches import Patches
@@ -27,6 +28,7 @@ from xlalint.verify.places import calling
 _XLAC = torch_xla._XLAC
 SCALAR_READ = "aten::_local_scalar_dense"  # counted among the operations that fall back, but it is the read itself
 _TRACED_STEPS = 3  # how many steps a meter that is not thorough follows line by line
+_QUIET_STEPS = 8  # that show nothing new, after which a thorough one may rest
 
 # A read moves one of these, each asked for in half a microsecond. The metric of reads takes 75 µs once it holds its 1,024 samples, and as
 # many tuples, which wake the garbage collector. The others are moved by casts and uploads too, so a meter that is not thorough leaves
@@ -61,12 +63,16 @@ def _measure_gain(now: int, before: int) -> int:
 
 
 class TorchXlaMeter:
-    """A `Meter`; events of one cause on one line are one event, with a count."""
+    """A `Meter`; events of one cause on one line are one event, with a count. One that `rests` is thorough only while steps show
+    something new: after a rest, the first step that does is told with what is known of it then.
+    """
 
     name = "torch_xla"
 
-    def __init__(self, thorough: bool = False) -> None:
+    def __init__(self, thorough: bool = False, *, rests: bool = False) -> None:
         self._thorough = thorough
+        self._rests = rests
+        self._quiet = 0  # steps since the last one that showed something new
         self._counts = Counts()
         self._causes: dict[tuple[EventKind, str, Place | None], tuple[int, float]] = {}
         self._lock = threading.RLock()
@@ -75,6 +81,7 @@ class TorchXlaMeter:
         self._graphs = GraphLog.from_environment()
         self._lines: dict[str, set[Place]] = {}  # of operations that fell back
         self._patches: Patches | None = None
+        self._computing: Patches | None = None
         self._ran = _Ran()
         self._closures = 0  # step closures that are running
         self._traced = 0  # steps that were followed line by line
@@ -93,14 +100,18 @@ class TorchXlaMeter:
         self._spent = _samples("CompileTime")[1]
         if self._thorough:
             self._ran.forget()
-        self._patches = wrap_entries(self, computing=not self._thorough)
+        self._patches = wrap_entries(self)
         if self._thorough:
+            self._quiet = 0
             self._tracing = self._tracer.start()
+        else:
+            self._computing = wrap_computing(self)
 
     def stop(self) -> None:
         self._stop_tracing()
         if self._patches:
             self.settle(force=True)
+            self._stop_wrapping()
             self._patches.undo()
             self._patches = None
 
@@ -151,6 +162,8 @@ class TorchXlaMeter:
                 self._counts.transfers + reads,
                 self._counts.fallbacks + sum(ops.values()),
             )
+            if compiled or ((reads or ops) and place is None):
+                self._quiet = 0
             if compiled or reads or ops:
                 self._charge(
                     what or (SCALAR_READ if scalars else ""), place or self._tracer.here, seconds, compiled, reads, ops
@@ -229,7 +242,7 @@ class TorchXlaMeter:
         finally:
             self.settle("", calling())
             if self._thorough:
-                self._ran.forget()
+                self._pace()
             else:
                 self._stop_tracing()
                 if self._unplaced and self._traced < _TRACED_STEPS:
@@ -260,6 +273,26 @@ class TorchXlaMeter:
             finally:
                 self._last = self._reading(None)
                 self._spent = _samples("CompileTime")[1]
+
+    def _pace(self) -> None:
+        """After a step: rest if nothing new was seen for some, and go on as soon as something is."""
+        self._quiet += 1
+        if self._tracing:
+            self._ran.forget()
+            if self._rests and self._quiet > _QUIET_STEPS:
+                self._stop_tracing()
+                _XLAC._set_ir_debug(False)
+                self._computing = wrap_computing(self)
+        elif self._computing is not None and self._quiet == 1:
+            self._stop_wrapping()
+            _XLAC._set_ir_debug(self._graphs is not None)
+            self._ran.forget()
+            self._tracing = self._tracer.start()
+
+    def _stop_wrapping(self) -> None:
+        if self._computing is not None:
+            self._computing.undo()
+            self._computing = None
 
     def _stop_tracing(self) -> None:
         if self._tracing:
@@ -300,4 +333,4 @@ def _executions() -> int:
 
 
 def meter(*, thorough: bool = False) -> TorchXlaMeter:
-    return TorchXlaMeter(thorough)
+    return TorchXlaMeter(thorough, rests=True)
