@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from .tree import ROOT, modules, tree_of
 
 
+def tree_of_hook() -> ast.Module:
+    """The hook is not imported: that needs hatchling."""
+    return ast.parse((ROOT / "hatch_build.py").read_text(encoding="utf-8"))
+
+
 def compiled() -> list[str]:
-    """Read the list without importing the hook, which needs hatchling."""
-    for node in ast.parse((ROOT / "hatch_build.py").read_text(encoding="utf-8")).body:
+    """Read the list."""
+    for node in tree_of_hook().body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMPILED":
             listed: list[str] = list(ast.literal_eval(node.value))
             return listed
@@ -28,6 +35,22 @@ def test_defines_no_message_struct(path: str) -> None:
     """msgspec makes a class's fields from what its body says when it runs, which a compiled class does not keep."""
     classes = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))
     assert [c.name for c in classes if any(ast.unparse(b).endswith("Struct") for b in c.bases)] == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "compiles"),
+    [
+        pytest.param({"XLALINT_PURE": "1"}, False, id="asked-not-to"),
+        pytest.param({"PRE_COMMIT": "1"}, False, id="hook"),
+        pytest.param({}, True, id="usual"),
+        pytest.param({"PRE_COMMIT": "1", "XLALINT_COMPILED": "1"}, True, id="hook-asked-to"),
+    ],
+)
+def test_where_compiling_pays(environment: dict[str, str], compiles: bool) -> None:
+    (function,) = (node for node in tree_of_hook().body if getattr(node, "name", "") == "wants_compiled")
+    space: dict[str, Any] = {"Mapping": Mapping}
+    exec(compile(ast.Module([function], []), "hatch_build.py", "exec"), space)
+    assert space["wants_compiled"](environment) is compiles
 
 
 def test_is_listed_once() -> None:
