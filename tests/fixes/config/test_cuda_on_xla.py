@@ -159,6 +159,24 @@ FIXED_ON_TPU = {
         "if not torch.cuda.is_available():\n    print('none')\nmodel.cuda()\n",
         "if not torch.cuda.is_available():\n    print('none')\nmodel.to(\"tpu\")\n",
     ),
+    "a device by a flag that was set by asking": (
+        "fast = args.cuda and torch.cuda.is_available()\nif fast:\n    device = torch.device('cuda')\n"
+        "else:\n    device = torch.device('cpu')\n",
+        'fast = args.cuda and torch.accelerator.is_available()\nif fast:\n    device = torch.device("tpu")\n'
+        "else:\n    device = torch.device('cpu')\n",
+    ),
+    "a device by a flag that was set otherwise": (
+        "fast = args.cuda\nif fast:\n    device = torch.device('cuda')\n",
+        'fast = args.cuda\nif fast:\n    device = torch.device("tpu")\n',
+    ),
+    "a question, and a device by a format": (
+        "if torch.cuda.is_available():\n    device = torch.device('cuda:{}'.format(args.rank))\n",
+        "if torch.accelerator.is_available():\n    device = torch.device('tpu')\n",
+    ),
+    "a choice that users have": (
+        "device = torch.device('cuda' if args.backend == 'gpu' and torch.cuda.is_available() else 'cpu')\n",
+        "device = torch.device('tpu' if args.backend == 'gpu' and torch.accelerator.is_available() else 'cpu')\n",
+    ),
     "a choice by a flag that users set": (
         "device = torch.device('cuda' if args.cuda else 'cpu')\n",
         "device = torch.device('tpu' if args.cuda else 'cpu')\n",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import libcst as cst
 
@@ -74,9 +74,14 @@ def choose_tpu(site: Site) -> Rewrite | NoFix | None:
     if len(words) != len((site.node.body, site.node.orelse)):
         return None
     quote = words[0].quote
-    if not site.hazard.variant:
-        named = Replacement(*site.scene.span(words[0]), f"{quote}tpu{quote}")
-        return Rewrite('Name "tpu"', (named,), _MEANT)
+    scene, test = site.scene, site.node.test
+    if not site.hazard.variant or isinstance(test, cst.BooleanOperation):  # a choice that users have remains theirs
+        torch = Imports(scene, site.node).name("torch")
+        asked = [
+            Replacement(*scene.span(one.func), f"{torch}.accelerator.is_available") for one in _questions(scene, test)
+        ]
+        named = Replacement(*scene.span(words[0]), f"{quote}tpu{quote}")
+        return Rewrite('Name "tpu"', (named, *asked), _MEANT)
     named = Replacement(*site.scene.span(site.node), f"{quote}tpu{quote}")
     return Rewrite('Name "tpu"', (named,), _MEANT)
 
@@ -113,7 +118,12 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
         Replacement(*scene.span(one.func), f"{torch}.accelerator.is_available") for one in _questions(scene, guard.test)
     ]
     for word in scene.descend(guard.body, cst.SimpleString):
-        if word.raw_value.partition(":")[0] == "cuda":
+        made = scene.parent(scene.parent(word))
+        if word.raw_value.partition(":")[0] != "cuda":
+            continue
+        if isinstance(made, cst.Call) and last_name(made.func) == "format":  # `"cuda:{}".format(rank)`
+            edits.append(Replacement(*scene.span(made), f"{word.quote}tpu{word.quote}"))
+        else:
             begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
             edits.append(Replacement(begin, begin + len(word.raw_value), "tpu"))
     for call in scene.descend(guard.body, cst.Call):
@@ -171,8 +181,19 @@ def _ask_around(scene: FunctionSource, node: cst.Call) -> tuple[Replacement, ...
     statement = scene.statement(node)
     chosen = [one.test for one in scene.above(node) if isinstance(one, cst.IfExp) and scene.holds(statement, one)]
     torch = Imports(scene, node).name("torch")
-    asked = [call for test in (*chosen, *_guards_before(scene, statement)) for call in _questions(scene, test)]
+    flags = {one.test.value for one in scene.above(node) if isinstance(one, cst.If) and isinstance(one.test, cst.Name)}
+    told = _values_of(scene, flags) if flags else ()
+    asked = [call for test in (*chosen, *told, *_guards_before(scene, statement)) for call in _questions(scene, test)]
     return tuple(Replacement(*scene.span(call.func), f"{torch}.accelerator.is_available") for call in asked)
+
+
+def _values_of(scene: FunctionSource, flags: Container[str]) -> list[cst.BaseExpression]:
+    """List what the function assigns to some names."""
+    return [
+        one.value
+        for one in scene.descend(scene.root, cst.Assign)
+        if any(isinstance(each.target, cst.Name) and each.target.value in flags for each in one.targets)
+    ]
 
 
 def _guards_before(scene: FunctionSource, statement: cst.CSTNode) -> Iterator[cst.BaseExpression]:
