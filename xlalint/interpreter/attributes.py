@@ -40,7 +40,7 @@ from xlalint.abstract.values import (
     place_of,
     tensor,
 )
-from xlalint.interpreter.library_calls import attribute_value, module_value_of, shape_value
+from xlalint.interpreter.library_calls import added_up, attribute_value, module_value_of, shape_value
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.facts import Facts
@@ -425,7 +425,9 @@ def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, a
 def _of_foreign(interpreter: Interpreter, frame: Frame, value: LibraryInstance, name: str, at: int) -> Value:
     what = interpreter.apis.class_attribute(value.name, name)
     if what is not None:
-        return module_value_of(what, interpreter.apis.framework(value.name) or "")
+        framework = interpreter.apis.framework(value.name) or ""
+        found = module_value_of(what, framework)
+        return found if frame.loops.stepping is None else added_up(frame, framework, name, found)
     if interpreter.apis.class_method(value.name, name) is not None:
         return method(value, name)
     return UNKNOWN

@@ -1179,9 +1179,10 @@ class Interpreter:
         mark = ""
         if any_number:
             semantics = self.libraries.of(framework)
-            given = arguments.args
+            given, named = arguments.args, arguments.keywords
             if semantics.records_known and not self.tracing:  # bound before the tracing begins
                 given = [as_known(value, framework) for value in given]
+                named = {name: as_known(value, framework) for name, value in named.items()}
             receiver = func.receiver
             if receiver is not None and call.name not in semantics.filters:
                 receiver = self.as_closed_over(receiver, framework)
@@ -1192,7 +1193,7 @@ class Interpreter:
             args = self.standalone(info, self.replacing(framework), static, only)
             args = self.with_passed(info, args, frame.module, framework) if traced else args
             args = (*bound, *args[len(bound) :])[: len(args)]
-            args = tuple(arguments.keywords.get(p.name, v) for p, v in zip(info.params, args, strict=True))
+            args = tuple(named.get(p.name, v) for p, v in zip(info.params, args, strict=True))
             if traced_alone is not None and call.name in semantics.concrete:
                 args = self._with_defaults(info, args, traced_alone, len(bound))
             if traced_alone is not None and semantics.records_known and not self.tracing:

@@ -249,7 +249,10 @@ class LibraryCall:
                 result = join(result, UNKNOWN)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
-        return self._of_turn(result) if self.frame.loops.stepping is not None else result
+        func = self.node.func
+        if self.frame.loops.stepping is None or self.owner is None or type(func) is not ir.Attr:
+            return result
+        return added_up(self.frame, self.entry.framework, func.name, result)
 
     def _read_printed(self) -> None:
         """Note what the host writes of what it dispatched in the same turn of a loop, where that is a hazard for other frameworks alone."""
@@ -257,15 +260,6 @@ class LibraryCall:
             for value, node in self.select_arguments(("*",)):
                 for one in tensors(value):
                     self.frame.read_in_turn(self.node.at, one, node)
-
-    def _of_turn(self, result: Value) -> Value:
-        """Return what an object gives that adds up what the steps of a loop compute: each turn of it computes that anew."""
-        loops, func = self.frame.loops, self.node.func
-        semantics = self.frame.libraries.of(self.entry.framework)
-        adds_up = self.owner is not None and type(func) is ir.Attr and func.name in semantics.adds_up
-        if not adds_up or loops.turn is None or loops.stepping is not loops.turn.loop:
-            return result
-        return mark_result(result, self.entry.framework, loops.lasting, whole=False)
 
     def _or_array(self, result: Tensor) -> Value:
         """Return what a function of the host's arrays gives, which may have been given none but such: then its result is one as well."""
@@ -721,6 +715,15 @@ class LibraryCall:
         keeps = self.receiver is not None or self.name in self.frame.libraries.elementwise
         rank = what.rank if what.rank >= 0 else found.rank if found is not None and keeps else -1
         return tensor(ARRAYS, self.resolved_dtype(what, found.dtype if found is not None else ""), rank)
+
+
+def added_up(frame: Frame, framework: str, name: str, given: Value) -> Value:
+    """Return what an object gives that adds up what the steps of a loop compute: each turn of it computes that anew."""
+    loops = frame.loops
+    adds_up = name in frame.libraries.of(framework).adds_up
+    if not adds_up or loops.turn is None or loops.stepping is not loops.turn.loop:
+        return given
+    return mark_result(given, framework, loops.lasting, whole=False)
 
 
 def _is_device_tensor(value: Value) -> bool:

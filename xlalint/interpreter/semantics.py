@@ -94,7 +94,8 @@ class Semantics:
       `filters` are tracers that replace arrays alone, and leave all else as it is. `keeps_numbers`: so do all of its tracers, and what
       is passed to what they trace is taken from the calls.
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
-      empty where functions are pure, and nothing tells. `adds_up` are methods of its objects that give what those add up over steps.
+      empty where functions are pure, and nothing tells. `adds_up` are methods and attributes of its objects that give what those add up
+      over steps.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the

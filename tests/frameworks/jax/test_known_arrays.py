@@ -453,6 +453,13 @@ kept = Schedule([0.1, 0.2])
 def f(x, at):
     return x * kept.rest[at]
 """
+SILENT["a size that a partial binds by name before jit traces"] = """
+def row(x, n, scale=1.0):
+    return jnp.arange(n) * x.sum() * scale
+
+n = jax.random.randint(jax.random.PRNGKey(0), (), 1, 9)
+print(jax.jit(functools.partial(row, n=n))(jnp.ones(3)))
+"""
 SILENT["arrays that an object makes JAX's, whatever their names"] = KEPT.format(
     "for name, value in self.__dict__.items():\n            setattr(self, name, jnp.array(value))"
 )

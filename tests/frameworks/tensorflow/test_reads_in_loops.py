@@ -38,6 +38,23 @@ def main(batches, bar, metrics):
 """
 
 SILENT = {
+    "the steps that an optimizer has taken, behind the loop": """
+        for epoch in range(10):
+            for x in batches:
+                train_step(x)
+            print(optimizer.iterations.numpy())
+        """,
+    "the steps that an optimizer has taken, before the loop": """
+        start = optimizer.iterations.numpy()
+        for x in batches:
+            if start > 10:
+                train_step(x)
+        """,
+    "the steps that an optimizer has taken, which the host does not read": """
+        for x in batches:
+            train_step(x)
+            step = optimizer.iterations + 1
+        """,
     "behind the steps": """
         for epoch in range(10):
             for x in batches:
@@ -135,6 +152,12 @@ EPOCHS = {
         """,
 }
 FOUND = {
+    "the steps that an optimizer has taken": """
+        for x in batches:
+            train_step(x)
+            if optimizer.iterations.numpy() % 100 == 0:
+                bar.update(100)
+        """,
     "a progress bar of Keras'": """
         for x in batches:
             loss = train_step(x)

@@ -39,7 +39,7 @@ _SEMANTICS = Semantics(
             "learn",
         )
     ),
-    adds_up=frozenset(("result",)),
+    adds_up=frozenset(("result", "iterations")),
     folded=calls.FOLDED,
     accepts_numbers=True,
     takes_lists=True,
