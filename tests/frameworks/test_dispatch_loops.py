@@ -116,6 +116,9 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "a number that a script collects once": (
+        "score = jax.jit(lambda x, y: jnp.mean(x - y))\nkept = []\nfor x, y in load():\n    kept.append(float(score(x, y)))"
+    ),
     "what a function computes of an inner loop's result, once an epoch": AGENT
     + "def train(params, loader):\n    for e in range(100):\n        for b in loader:\n            params, m = step(params, b)\n"
     "        print(float(twice(m['loss'])[0]))",
@@ -404,6 +407,9 @@ FOUND = {
         "class Trainer:\n    def __init__(self):\n        self.step = jax.jit(self._step)\n\n"
         "    def _step(self, s, b):\n        return s, (s * b).sum()\n\n"
         "    def fit(self, s, data):\n        for b in data:\n            s, loss = self.step(s, b)\n            print(loss.item())"
+    ),
+    "at module level, a number that a script adds up": (
+        "score = jax.jit(lambda x, y: jnp.mean(x - y))\ntotal = 0.0\nfor x, y in load():\n    total += float(score(x, y))"
     ),
     "at module level": "p = {'w': jnp.ones(3)}\nfor b in load():\n    p, m = step(p, b)\n    total = float(m['loss'])",
 }

@@ -308,7 +308,9 @@ class Frame:
             return
         if not called and node is not None and self._is_needed_by_host(value, node):
             return
-        collected = is_collected(value) or (copies and not called and self._is_collected(value, node))
+        # What a script collects behind its training, numbers too, it does once.
+        collects = copies or self.function is None
+        collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
         variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
