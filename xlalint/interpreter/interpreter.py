@@ -110,6 +110,7 @@ MAX_CONTEXTS: Final = 256
 MAX_DEPTH: Final = 32
 TABLE_DEPTH: Final = 2
 _BUILTINS: Final = frozenset(dir(builtins))
+_PROTOCOLS: Final = frozenset(("typing.Protocol", "typing_extensions.Protocol"))
 _DUNDERS: Final = {
     "+": "__add__",
     "-": "__sub__",
@@ -894,6 +895,8 @@ class Interpreter:
             _change_object(frame, callee.value, func.receiver, context.stores)
         if not context.done:
             return context.returns if context.returns is not NEVER else self._return_declared(info)
+        if context.returns is NONE and _is_of_protocol(info):
+            return UNKNOWN if info.promises_nothing() else self._return_declared(info)
         if info.ir.decorators and info.decorated(*self.libraries.with_gradient):
             pair = context.returns
             return pair.items[0] if isinstance(pair, Sequence) and pair.items else UNKNOWN
@@ -1403,6 +1406,12 @@ def _called_back(node: ir.Call) -> ir.Call:
     if len(given) != 1 or not isinstance(given[0], (ir.Name, ir.Attr)):
         return node
     return ir.Call(given[0], node.args[1:], (), node.at)
+
+
+def _is_of_protocol(info: FunctionInfo) -> bool:
+    """Return whether a method says only how others are called: it has no body, and its class is a protocol."""
+    owner = info.owner
+    return owner is not None and info.is_abstract() and not _PROTOCOLS.isdisjoint(owner.library_bases())
 
 
 def _change_object(frame: Frame, node: ir.Node, receiver: Instance, stores: dict[str, Value]) -> None:

@@ -453,6 +453,19 @@ kept = Schedule([0.1, 0.2])
 def f(x, at):
     return x * kept.rest[at]
 """
+PROTOCOL = """
+import typing
+
+class Squash({0}):
+    def __call__(self, rewards):
+        "Squash them."
+
+def run(squash: Squash, x, mask):
+    return jax.jit(lambda x, mask: jnp.where(mask, squash(x), 0.0))(x, mask)
+
+run(lambda x: x * 2, jnp.ones(3), jnp.ones(3) > 0)
+"""
+SILENT["what a protocol leaves to others"] = PROTOCOL.format("typing.Protocol")
 SILENT["a size that a partial binds by name before jit traces"] = """
 def row(x, n, scale=1.0):
     return jnp.arange(n) * x.sum() * scale
