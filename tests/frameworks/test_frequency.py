@@ -55,6 +55,9 @@ AT_EVERY_STEP = {
     "in the loop": READ,
     "in a loop within the loop": "for part in x:\n    part.sum().item()",
     "where the guard is of a number of layers": f"depth = len(model.layers)\nif depth % 100 == 0:\n    {READ}",
+    "where the guard's name is set twice": f"logs = i % 100 == 0\nlogs = args.verbose\nif logs:\n    {READ}",
+    "where one of two names is a setting": f"logs = i % 100 == 0\nshown = args.verbose\nif logs or shown:\n    {READ}",
+    "where the guard's name is of a size": f"logs = x.shape[0] % 100 == 0\nif logs:\n    {READ}",
     "where the guard is of a size": f"if x.shape[0] % 100 == 0:\n    {READ}",
     "where the guard is of a constant": f"n = 7\nif n % 100 == 0:\n    {READ}",
     "where the guard is of another loop's number": "for k, p in enumerate(model.layers):\n"
@@ -84,6 +87,10 @@ AT_EVERY_STEP = {
     "where the guard asks for no remainder": f"if i // 100 == 0:\n    {READ}",
 }
 NOW_AND_THEN = {
+    "where the guard has a name": f"logs = i % 100 == 0\nif logs:\n    {READ}",
+    "where each of two guards has a name": f"early = i % 10 == 0 and i < 99\nlate = i % 2000 == 0\nif early or late:\n    {READ}",
+    "where the name is of all but every n-th": f"rests = i % 100 != 0\nif not rests:\n    {READ}",
+    "of a checkpoint": "if i % 100 == 0:\n    torch.save(loss, 'loss.pt')",
     "of what the loop counts": f"if i % 100 == 0:\n    {READ}",
     "at one step": f"if i == 0:\n    {READ}",
     "at the last step": f"if len(batches) - 1 == i:\n    {READ}",

@@ -106,6 +106,10 @@ UNCALLED: dict[str, dict[str, str]] = {
         "tools/run.py": "import models.part\n" + RUN + MAIN,
     },
     "of a module that is never made": {"part.py": LOSS, "run.py": "import part\n" + RUN + MAIN},
+    "of a class that is never made, by a name that others have": {
+        "part.py": BOX,
+        "run.py": "import part\ndef main(other):\n    other.read(3)\n" + MAIN,
+    },
     "of a class": {"part.py": BOX, "run.py": "from part import Box\ndef main():\n    Box()\n" + MAIN},
 }
 

@@ -41,13 +41,12 @@ def describe_frequency(hazard: Hazard) -> str:
     return f"{repeated}, {hazard.only}" if hazard.only else repeated
 
 
-def is_occasional(hazard: Hazard, rule: Rule) -> bool:
+def is_occasional(hazard: Hazard, rule: Rule, target: str) -> bool:
     """Return whether a hazard costs so seldom, and no loop repeats it there, that it is cheap: once an epoch for all rules, else by what
     the rule says, where the API that is called knows no better. What raises an exception is none of that."""
     if hazard.frequency is None or hazard.looped or "raises-once" in rule.traits:
         return False
     if hazard.frequency <= Frequency.EPOCH:
         return True
-    return not hazard.severity and any(
-        hazard.frequency <= most for trait, most in _SELDOM.items() if trait in rule.traits
-    )
+    told = any(key.partition(":")[0] == target for key, _ in hazard.severity)
+    return not told and any(hazard.frequency <= most for trait, most in _SELDOM.items() if trait in rule.traits)

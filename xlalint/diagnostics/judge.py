@@ -124,7 +124,7 @@ def severity_of(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | No
 
 def _severity_told(hazard: Hazard, rule: Rule, settings: Settings) -> Severity | None:
     target = target_of_hazard(hazard, settings)
-    called = dict(OCCASIONAL if is_occasional(hazard, rule) else hazard.severity)
+    called = dict(OCCASIONAL if is_occasional(hazard, rule, target) else hazard.severity)
     for key in (f"{target}:{hazard.variant}", f"{target}:{settings.device}", target):
         if key in called:
             return _severity(called[key])

@@ -232,6 +232,7 @@ class Drivers:
         self._repeated: set[FunctionInfo] = set()
         self._without_device: frozenset[ModuleInfo] = frozenset()
         self._with_device: set[ModuleInfo] = set()
+        self._scripted = False
         self._driven: dict[ModuleInfo, bool] = {}
         self._worked_out = False
 
@@ -278,9 +279,9 @@ class Drivers:
         return module in self._without_device
 
     def names_device(self, module: ModuleInfo) -> bool:
-        """Return whether a module drives a device, and says which, or where it is asked for."""
+        """Return whether a module drives a device, and says which, or where it is asked for; or a script does that stands in no package."""
         self._work_out()
-        return module in self._with_device
+        return module in self._with_device or self._scripted
 
     def trains(self, info: FunctionInfo) -> bool:
         """Return whether a function computes gradients, in a module that drives a device: it is a step of training, or holds the loop."""
@@ -364,6 +365,7 @@ class Drivers:
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
             self._without_device = frozenset(filter(self._leaves_device_open, driving))
             self._with_device = driving - self._without_device
+            self._scripted = any(not module.package for module in self._with_device)
 
     def _find_repeated(self) -> None:
         """Find what loops that act in an environment call, and all the loops over steps that this leads to."""

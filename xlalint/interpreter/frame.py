@@ -36,6 +36,8 @@ from xlalint.interpreter.guards import (
     assigned_once,
     guard_of,
     may_guard,
+    name_guards,
+    spell_out,
     tests_equality,
     tests_remainder,
 )
@@ -90,6 +92,7 @@ class Frame:
         self.drawn: ir.Node | None = None
         self.within_calls = 0
         self._looks_ahead = False
+        self._guards: dict[str, ir.Node] | None = None
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.of_checks: dict[str, Any] = {}
 
@@ -121,9 +124,17 @@ class Frame:
 
     def rates_of(self, condition: ir.Node) -> tuple[Rate, Rate]:
         """Return how often the code runs that is reached where a condition comes out true, and where it comes out false."""
+        if self.loops.depth and self.context.per_turn:
+            condition = spell_out(condition, self._named_guards)
         if not (may_guard(condition) if self.loops.counters else tests_remainder(condition)):
             return self.loops.rate, self.loops.rate
         return self._rate_where(condition, True), self._rate_where(condition, False)
+
+    def _named_guards(self) -> dict[str, ir.Node]:
+        """Return the conditions that the code keeps under names and that ask for a remainder."""
+        if self._guards is None:
+            self._guards = name_guards(body_of(self))
+        return self._guards
 
     def _rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()

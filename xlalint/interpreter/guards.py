@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import msgspec
+
 from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import last_name, names_added_to
@@ -54,6 +56,35 @@ def may_guard(test: ir.Node) -> bool:
         return any(map(may_guard, test.values))
     asked = test.value if type(test) is ir.Not else test
     return tests_equality(asked) or tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
+
+
+def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
+    """Return the conditions that one assignment each of a body gives names, and that ask for a remainder."""
+    found: dict[str, ir.Node] = {}
+    stored: set[str] = set()
+    for one in ir.walk(body):
+        if type(one) is not ir.Assign:
+            continue
+        for target in one.targets:
+            if type(target) is ir.Name:
+                if target.id not in stored and tests_remainder(one.value):
+                    found[target.id] = one.value
+                else:
+                    found.pop(target.id, None)
+                stored.add(target.id)
+    return found
+
+
+def spell_out(test: ir.Node, guards: Callable[[], dict[str, ir.Node]]) -> ir.Node:
+    """Return a condition with what the names in it stand for, of those that ask for a remainder: `if logs:`, `if logs or last:`."""
+    if type(test) is ir.Name:
+        return guards().get(test.id, test)
+    if type(test) is ir.Not:
+        value = spell_out(test.value, guards)
+        return test if value is test.value else ir.Not(value, test.at)
+    if type(test) is ir.Bool and any(type(one) is ir.Name for one in test.values):
+        return msgspec.structs.replace(test, values=tuple([spell_out(one, guards) for one in test.values]))
+    return test
 
 
 def tests_equality(test: ir.Node) -> bool:
@@ -257,7 +288,9 @@ __all__ = [
     "assigned_once",
     "guard_of",
     "may_guard",
+    "name_guards",
     "reads_clock",
+    "spell_out",
     "tests_equality",
     "tests_remainder",
 ]

@@ -62,7 +62,7 @@ class Uncalled:
                 if info not in uncalled
                 and _folder_of_package(info.module) not in installed
                 and self._may_be_uncalled(info, info.module in looked_up)
-                and _is_unused(info, holders, uncalled)
+                and _is_unused(info, holders, uncalled, info.module in looked_up)
             }
             if not fresh:
                 break
@@ -161,14 +161,21 @@ class Uncalled:
         return not (looked_up and _is_called_by_python(info))
 
 
-def _is_unused(info: FunctionInfo, holders: dict[str, set[_Holder]], uncalled: set[FunctionInfo]) -> bool:
-    """Return whether nothing but a function itself, and what is uncalled, names it, or its class where Python or a base calls it."""
-    if info.owner is not None and _is_called_by_python(info):
-        own = {info.module.functions[index] for index in info.owner.ir.methods.values()}
-        if info.owner.subclasses or info.owner.ir.decorators:
-            return False
-        return holders.get(info.owner.name, set()) <= (own | uncalled | {info.owner})
-    return holders.get(info.name, set()) <= (uncalled | {info})
+def _is_unused(
+    info: FunctionInfo, holders: dict[str, set[_Holder]], uncalled: set[FunctionInfo], looked_up: bool
+) -> bool:
+    """Return whether nothing but a function itself, and what is uncalled, names it, or its class."""
+    if info.owner is not None and not looked_up and _is_never_made(info.owner, holders, uncalled):
+        return True
+    return not _is_called_by_python(info) and holders.get(info.name, set()) <= (uncalled | {info})
+
+
+def _is_never_made(klass: ClassInfo, holders: dict[str, set[_Holder]], uncalled: set[FunctionInfo]) -> bool:
+    """Return whether nothing but a class itself, and what is uncalled, names it."""
+    if klass.subclasses or klass.ir.decorators:
+        return False
+    own = {klass.module.functions[index] for index in klass.ir.methods.values()}
+    return holders.get(klass.name, set()) <= (own | uncalled | {klass})
 
 
 def _is_called_by_python(info: FunctionInfo) -> bool:
