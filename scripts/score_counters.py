@@ -283,6 +283,7 @@ def torch_tpu() -> Callable[..., None]:
     os.environ.update(environment.for_torch_tpu())
     import torch
     import torch_tpu._loader as loader
+    from torch.utils._pytree import tree_map_only
     from torch_tpu._internal.device import _device_ops_backend as programs
 
     from xlalint.verify.plugin.device import switch_on
@@ -302,8 +303,9 @@ def torch_tpu() -> Callable[..., None]:
             arguments = {key: tensor(one, "tpu") for key, one in given.items()}
             before = read()
             kept = call(**arguments)
-            steps.append([now - was for now, was in zip(read(), before, strict=True)])
-            del kept
+            counts = [now - was for now, was in zip(read(), before, strict=True)]
+            tree_map_only(torch.Tensor, torch.Tensor.cpu, kept)  # raises here what failed on the device meanwhile
+            steps.append(counts)
 
     return count
 
