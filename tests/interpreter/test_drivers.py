@@ -42,9 +42,27 @@ def lead(agent, batches):
 
 def say(values):
     print(len(values))
+
+def make_step(agent: Agent, trains):
+    def step(state):
+        if trains:
+            agent.update(state)
+        return agent.look(state)
+    def look(state):
+        return agent.look(state)
+    return step
+
+def make_look(agent: Agent):
+    def step(state):
+        agent.update(state)
+    def look(state):
+        return agent.look(state)
+    return look
 """
 READ = "torch.ones(3).cuda().sum().item()"
-IMPORTS = "import torch\nfrom agent import Agent, Careful, fit, lead, say\nimport agent as agents\n"
+IMPORTS = (
+    "import torch\nfrom agent import Agent, Careful, fit, lead, make_look, make_step, say\nimport agent as agents\n"
+)
 
 FOUND = {
     "a variable": f"def main(states):\n    agent = Agent(1, 2)\n    for state in states:\n        {READ}\n        agent.update(state)",
@@ -117,6 +135,23 @@ FOUND = {
                 agent.update(states)
         """,
 }
+FOUND["a step that a function makes"] = f"""
+    def main(agent, states):
+        step = make_step(agent, True)
+        for state in states:
+            {READ}
+            loss = step(state)
+    """
+FOUND["a step that is compiled, with its first argument"] = f"""
+    from functools import partial
+    def once(agent: Agent, state):
+        agent.update(state)
+    def main(agent, states):
+        run = partial(once, agent)
+        for state in states:
+            {READ}
+            run(state)
+    """
 FOUND["a turn that gathers and learns"] = f"""
     def main(agent: Agent, states):
         while states:
@@ -206,6 +241,28 @@ SILENT = {
         """,
     "a method of what is not known": f"def main(bar, states):\n    for state in states:\n        {READ}\n        bar.update(1)",
     "a class that is made in the loop": f"def main(states):\n    for state in states:\n        {READ}\n        Agent(1, 2)",
+    "a function that is made and takes no step": f"""
+        def main(agent, states):
+            look = make_look(agent)
+            for state in states:
+                {READ}
+                look(state)
+        """,
+    "a step that is made and not taken": f"""
+        def main(agent, states):
+            step = make_step(agent, True)
+            for state in states:
+                {READ}
+                say(state)
+        """,
+    "what is made of a step": f"""
+        def main(agent, states):
+            step = torch.compile(agent)
+            shown = repr(make_step(agent, True))
+            for state in states:
+                {READ}
+                shown(state)
+        """,
     "a name that hides it": f"""
         def fit(agent, state):
             return agent

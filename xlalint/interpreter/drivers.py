@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Words of what calls of functions do, beside those of what is called for its effect: no name reads so.
 _TAKEN, _BACKWARD, _STEPPED, _ACCUMULATED = "<takes a step>", "<goes backward>", "<steps an optimizer>", "<accumulates>"
+_WRAPPERS = frozenset(("compile", "partial"))  # what they give is called as what they are given first
 _ROUNDS = 8  # functions between the one that takes a step and the outermost loop
 
 
@@ -332,8 +333,10 @@ class Drivers:
         if info in self._roles or info in self._calls or info.ir.stores or self._calls_steps(info.ir.calls):
             return True
         driving = {known.module for known in self._roles}
-        names = {known.name for known in self._roles}
-        return info.module in driving or not names.isdisjoint(info.ir.calls)
+        names = _names_leading_to(self._roles) | self.words.objects
+        names |= {known.owner.name for known in self._roles if known.name == "__call__" and known.owner is not None}
+        calls = not names.isdisjoint(info.ir.calls) or _wraps_one(info, [name.encode() for name in names])
+        return info.module in driving or calls
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -355,11 +358,11 @@ class Drivers:
             named = self._name_objects(ported, self.words.objects, None)
             for _ in range(_ROUNDS):
                 for info in fresh:
-                    named += [one.name for one in (info, *info.enclosing())]
                     if info.name == "__call__" and info.owner is not None:
                         named += self._name_objects(ported, frozenset((info.owner.name,)), info)
-                if named:
-                    fresh, named = self._follow(ported, named), []
+                names, named = _names_leading_to(fresh).union(named), []
+                if names:
+                    fresh = self._follow(ported, names)
             self._find_repeated()
             driving = {info.module for info, role in self._roles.items() if role in (Role.STEPS, Role.LOOPS)}
             driving.update(module for module in ported if self._calls_steps(module.unit.calls))
@@ -434,16 +437,16 @@ class Drivers:
             self._objects.setdefault(name, set()).add(called)
         return found
 
-    def _follow(self, modules: list[ModuleInfo], named: Iterable[str]) -> list[FunctionInfo]:
+    def _follow(self, modules: list[ModuleInfo], names: frozenset[str]) -> list[FunctionInfo]:
         """Look at what calls functions of these names; those whose role has changed by it."""
-        names = frozenset(named)
+        spelled = [name.encode() for name in names]
         changed: list[FunctionInfo] = []
         for module in modules:
             if not names.isdisjoint(module.unit.calls):
                 parts = self._note_calls(module, None, ir.decode_body(module.unit.body), names)
                 changed += self._demote(parts, self.within(None, module))
             for info in module.functions:
-                if names.isdisjoint(info.ir.calls):
+                if names.isdisjoint(info.ir.calls) and not _wraps_one(info, spelled):
                     continue
                 parts = self._note_calls(module, info, info.body, names)
                 changed += self._demote(parts, self._body_of(info))
@@ -494,11 +497,18 @@ class Drivers:
         told = {path: words for path, words in known.words.items() if path.rpartition(".")[2] not in names}
         around = {path for path in known.loops if path.rpartition(".")[2] not in names}
         accumulating: list[FunctionInfo] = []
+        made = dict(_list_made(body, names))
         for one in ir.walk(body):
-            path = _path_of_callee(one.func) if isinstance(one, ir.Call) and last_name(one.func) in names else ""
+            path = _path_of_callee(one.func) if isinstance(one, ir.Call) else ""
             if not path or not isinstance(one, ir.Call):
                 continue
-            callees = {callee: self._roles.get(callee, Role.NONE) for callee in self._callees(module, info, one.func)}
+            if path in made:
+                called = self._made(module, info, made[path])
+            elif last_name(one.func) in names:
+                called = self._callees(module, info, one.func)
+            else:
+                continue
+            callees = {callee: self._roles.get(callee, Role.NONE) for callee in called}
             words = {_WORDS[role] for role in callees.values() if role in _WORDS}
             if not callees and None in self._objects.get(last_name(one.func), ()):
                 words.add(_TAKEN)
@@ -529,6 +539,16 @@ class Drivers:
             for klass in self._classes(module, info, func.value):
                 yield from _methods(klass, func.name)
 
+    def _made(self, module: ModuleInfo, info: FunctionInfo | None, maker: ir.Call) -> Iterator[FunctionInfo]:
+        """The functions that a call gives: those nested in what it calls, where that returns them, or the one that it is passed."""
+        if last_name(maker.func) in _WRAPPERS:
+            if maker.args:
+                yield from self._callees(module, info, maker.args[0])
+            return
+        for factory in self._callees(module, info, maker.func):
+            returned = {path_of(one.value) for one in ir.walk(factory.body) if isinstance(one, ir.Return) and one.value}
+            yield from (one for one in factory.nested if one.name in returned)
+
     def _classes(self, module: ModuleInfo, info: FunctionInfo | None, owner: ir.Node) -> Iterator[ClassInfo]:
         """The classes of the program whose object an expression may be."""
         path = path_of(owner)
@@ -544,8 +564,8 @@ class Drivers:
                 yield from self._list_kept(info.owner, path)
             return
         if info is not None:
-            yield from self._list_annotated(info, path)
             for holder in (info, *info.enclosing()):
+                yield from self._list_annotated(holder, path)
                 yield from self._list_assigned(module, holder.body, path)
         if "." not in path:
             yield from self._list_assigned(module, ir.decode_body(module.unit.body), path)
@@ -663,6 +683,27 @@ def _methods(klass: ClassInfo, name: str) -> Iterator[FunctionInfo]:
                 index = derived.ir.methods.get(name)
                 if index is not None:
                     yield derived.module.functions[index]
+
+
+def _names_leading_to(functions: Iterable[FunctionInfo]) -> frozenset[str]:
+    """The names of functions, and of those around them: what calls these may be given them."""
+    return frozenset(one.name for info in functions for one in (info, *info.enclosing()))
+
+
+def _wraps_one(info: FunctionInfo, spelled: list[bytes]) -> bool:
+    """Return whether a function may wrap one of these names: it calls what wraps, and its body spells one."""
+    return not _WRAPPERS.isdisjoint(info.ir.calls) and any(name in info.ir.body for name in spelled)
+
+
+def _list_made(body: tuple[ir.Statement, ...], names: frozenset[str]) -> Iterator[tuple[str, ir.Call]]:
+    """What a body calls what it made by functions of these names, or by wrapping one: `step = make_step(model)`."""
+    for one in ir.walk(body):
+        if not isinstance(one, ir.Assign) or not isinstance(one.value, ir.Call):
+            continue
+        func = one.value.func
+        wraps = last_name(func) in _WRAPPERS and one.value.args and last_name(one.value.args[0]) in names
+        if wraps or last_name(func) in names:
+            yield from ((path, one.value) for path in map(path_of, one.targets) if path)
 
 
 def _list_given(body: tuple[ir.Statement, ...], path: str) -> Iterator[str]:
