@@ -217,6 +217,13 @@ SELDOM = {
                 {READ}
                 fit(agent, state)
         """,
+    "over runs, around epochs": f"""
+        def main(agent, epochs, runs):
+            while runs:
+                for state in epochs:
+                    {READ}
+                    fit(agent, state)
+        """,
     "around what leads to one": f"""
         def main(agent, epochs):
             for state in epochs:

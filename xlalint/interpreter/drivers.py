@@ -181,9 +181,13 @@ class DrivenBody:
 
     def _iterates(self, loop: Loop) -> bool:
         """Return whether each turn of a loop takes steps for something of its own, and counts no epochs: it gathers and learns, as in
-        reinforcement learning, goes on for as long as something holds, or moves its batch to the device."""
-        around = self._calls_any(self._calls.loops, loop.body)
-        return around and (isinstance(loop, ir.While) or _gathers(loop) or _moves_turns(loop, self._words.places))
+        reinforcement learning, moves its batch to the device, or goes on for as long as something holds, around no loop over epochs."""
+        called = self._calls.loops
+        if not self._calls_any(called, loop.body):
+            return False
+        if isinstance(loop, ir.While):
+            return _gathers(loop) or self._calls_any(called, tuple(_plain_statements(loop.body, nested=False)))
+        return _gathers(loop) or _moves_turns(loop, self._words.places)
 
     def find_repeated(self) -> frozenset[str]:
         """The calls of what leads to loops over steps, in loops each turn of which acts in an environment and may learn from it."""
@@ -266,7 +270,7 @@ class Drivers:
         self._work_out()
         calls = self._calls.get(function or module, _NO_CALLS)
         if function is not None:
-            return self._driven_body(calls, function)
+            return self._body_with(calls, function)
         clears = self._clears(module.unit.calls)
         return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), clears, self.runs_at_once(module))
 
@@ -479,9 +483,9 @@ class Drivers:
         return True
 
     def _body_of(self, info: FunctionInfo) -> DrivenBody:
-        return self._driven_body(self._calls.get(info, _NO_CALLS), info)
+        return self._body_with(self._calls.get(info, _NO_CALLS), info)
 
-    def _driven_body(self, calls: Calls, info: FunctionInfo) -> DrivenBody:
+    def _body_with(self, calls: Calls, info: FunctionInfo) -> DrivenBody:
         return DrivenBody(self.words, calls, info.body, self._clears(info.ir.calls))
 
     def _note_calls(
@@ -503,7 +507,7 @@ class Drivers:
             if not path or not isinstance(one, ir.Call):
                 continue
             if path in made:
-                called = self._made(module, info, made[path])
+                called = self._find_made(module, info, made[path])
             elif last_name(one.func) in names:
                 called = self._callees(module, info, one.func)
             else:
@@ -539,7 +543,7 @@ class Drivers:
             for klass in self._classes(module, info, func.value):
                 yield from _methods(klass, func.name)
 
-    def _made(self, module: ModuleInfo, info: FunctionInfo | None, maker: ir.Call) -> Iterator[FunctionInfo]:
+    def _find_made(self, module: ModuleInfo, info: FunctionInfo | None, maker: ir.Call) -> Iterator[FunctionInfo]:
         """The functions that a call gives: those nested in what it calls, where that returns them, or the one that it is passed."""
         if last_name(maker.func) in _WRAPPERS:
             if maker.args:
@@ -696,7 +700,7 @@ def _wraps_one(info: FunctionInfo, spelled: list[bytes]) -> bool:
 
 
 def _list_made(body: tuple[ir.Statement, ...], names: frozenset[str]) -> Iterator[tuple[str, ir.Call]]:
-    """What a body calls what it made by functions of these names, or by wrapping one: `step = make_step(model)`."""
+    """The names that a body gives to what it made by functions of these names, or by wrapping one: `step = make_step(model)`."""
     for one in ir.walk(body):
         if not isinstance(one, ir.Assign) or not isinstance(one.value, ir.Call):
             continue
