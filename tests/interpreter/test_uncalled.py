@@ -23,6 +23,7 @@ CALLED: dict[str, dict[str, str]] = {
     "by nothing, where no script begins": {"part.py": READ},
     "by nothing, where what is written for a device does nothing": {"part.py": READ + "where = torch.device('tpu')\n"},
     "by nothing, in a package": {"lib/__init__.py": "", "lib/part.py": READ, "lib/run.py": RUN + MAIN},
+    "by nothing, in a module that nothing imports": {"part.py": READ, "run.py": RUN + MAIN},
     "by a script": {"part.py": READ, "run.py": "from part import read\nread(load())\n" + RUN + MAIN},
     "by what a script calls": {"part.py": READ, "run.py": "import part\ndef main():\n    part.read(load())\n" + MAIN},
     "by itself and another": {
@@ -89,10 +90,14 @@ UNCALLED: dict[str, dict[str, str]] = {
         "run.py": "import lib.part\n" + RUN + MAIN,
     },
     "that is imported, and no more": {"part.py": READ, "run.py": "from part import read\n" + RUN + MAIN},
-    "that only itself calls": {"part.py": READ.replace("float(", "read(y) + float("), "run.py": RUN + MAIN},
+    "that only itself calls": {
+        "part.py": READ.replace("float(", "read(y) + float("),
+        "run.py": "import part\n" + RUN + MAIN,
+    },
+    "in a module that is imported by a star": {"part.py": READ, "run.py": "from part import *\n" + RUN + MAIN},
     "that only what nothing calls calls": {
         "part.py": READ + "def more(y):\n    return read(y)\n",
-        "run.py": RUN + MAIN,
+        "run.py": "import part\n" + RUN + MAIN,
     },
     "where a library is asked by a name": {
         "part.py": READ,

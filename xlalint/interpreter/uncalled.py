@@ -1,8 +1,9 @@
 """Functions of a program that nothing in it names: what they cost, no run of the program pays.
 
-That is asked of programs alone, which a script starts. What a library offers is there for others to call; so are what a package exports,
-what an installer installs, and what a framework calls on classes that derive from its own. A function is known by its name alone, and a
-word in a text may be that name as well: of what is looked up by a name that is put together, nothing is said.
+That is asked of programs alone, which a script starts, and of modules that belong to them. What a library offers is there for others to
+call; so are what a package exports, what an installer installs, and what a framework calls on classes that derive from its own. A function
+is known by its name alone, and a word in a text may be that name as well: of what is looked up by a name that is put together, nothing is
+said.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Uncalled:
             return set()
         functions = [info for module in self._modules for info in module.functions]
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
-        looked_up, installed = self._find_open(), _find_installed(self._modules)
+        looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
         holders = self._find_holders()
         uncalled: set[FunctionInfo] = set()
         for _ in range(_ROUNDS):
@@ -60,6 +61,7 @@ class Uncalled:
                 info
                 for info in functions
                 if info not in uncalled
+                and info.module in joined
                 and _folder_of_package(info.module) not in installed
                 and self._may_be_uncalled(info, info.module in looked_up)
                 and _is_unused(info, holders, uncalled, info.module in looked_up)
@@ -99,6 +101,18 @@ class Uncalled:
                 for name in words.union(self._names.intersection(_named_by(around))) if around else words:
                     found[name].add(info)
         return found
+
+    def _find_joined(self) -> set[ModuleInfo]:
+        """Find the modules that belong to the program: its scripts, and what others import. One that stands alone is for others to use."""
+        by_name, absolute = self._program.by_name, self._program.absolute
+        stars = {absolute(module, star) for module in self._modules for star in module.stars}
+        found = {by_name[one] for one in stars if one in by_name}
+        found.update(filter(self._is_script, self._modules), *map(self._list_imported, self._modules))
+        # `import a.b` binds `a` alone: what is in that package may be imported so.
+        whole = tuple(
+            f"{absolute(module, one)}." for module in self._modules for one in module.unit.imports if not one.name
+        )
+        return found.union(module for module in self._modules if module.name.startswith(whole))
 
     def _find_open(self) -> set[ModuleInfo]:
         """Find the modules of which something is looked up by names that are no part of the program's text."""
