@@ -125,7 +125,13 @@ describe("the connection", { skip: process.platform === "win32" && "executables 
     put("bundled/start.py");
     selected = [put("env/bin/python3.12")];
     world.settings = {};
-    await activate();
+    const { PATH } = process.env;
+    process.env.PATH = path.join(root, "nothing"); // an xlalint that is found there would come first
+    try {
+      await activate();
+    } finally {
+      process.env.PATH = PATH;
+    }
     const [started] = happened;
     assert.equal(started, `start env/bin/python3.12 -I ${path.join(root, "bundled/start.py")} server`);
   });
