@@ -166,6 +166,49 @@ def test_at_every_few_steps_it_is_a_warning(divisor: str) -> None:
     assert_told(finding, "nth-step", "warning", "at every few steps")
 
 
+STEP = "loss = model(x.to(device)).sum()\nloss.backward()\noptimizer.step()"
+LEARN = "def learn(model, optimizer, x):\n    " + STEP.replace("\n", "\n    ") + "\n    return loss\n"
+SELDOM_LEARNT = {
+    "in the branch that takes the steps": (
+        f"if i % args.every == 0:\n    {indent(STEP, '    ').strip()}\n    {READ}",
+        "step",
+    ),
+    "within another condition": (
+        f"if i > args.start:\n    if i % args.every == 0:\n        {indent(STEP, ' ' * 8).strip()}\n        {READ}",
+        "step",
+    ),
+    "where a function takes them": (f"if i % 4 == 0:\n    loss = learn(model, optimizer, x)\n    {READ}", "step"),
+    "now and then within it": (
+        f"if i % 4 == 0:\n    {indent(STEP, '    ').strip()}\n    if i % 100 == 0:\n        {READ}",
+        "nth-step",
+    ),
+    "beside the steps that are taken at each turn": (f"{STEP}\nif i % 100 == 0:\n    {READ}", "nth-step"),
+    "in the branch of a second optimizer": (
+        f"{STEP}\nif i % 5 == 0:\n    loss.backward()\n    second.step()\n    {READ}",
+        "nth-step",
+    ),
+    "in the branch that only steps what is accumulated": (
+        f"loss = model(x.to(device)).sum()\nloss.backward()\nif i % 8 == 0:\n    optimizer.step()\n    {READ}",
+        "nth-step",
+    ),
+    "in a branch that only looks": (
+        f"{STEP}\nif i % 8 == 0:\n    loss = model(x.to(device)).sum()\n    {READ}",
+        "nth-step",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SELDOM_LEARNT)
+def test_the_branch_that_takes_the_steps_runs_at_every_step(name: str) -> None:
+    body, frequency = SELDOM_LEARNT[name]
+    text = (
+        LEARN
+        + "def train(model, optimizer, second, batches, args):\n    for i, x in enumerate(batches):\n"
+        + indent(body, " " * 8)
+    )
+    assert {one.frequency for one in check(text)} == {frequency}
+
+
 LOOPS = {
     "a loop": "for p in model.parameters():\n        p.norm().item()",
     "a comprehension": "norms = [p.norm().item() for p in model.parameters()]",

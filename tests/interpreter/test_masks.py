@@ -151,6 +151,10 @@ FOUND = {
         "class L(nn.Module):\n    def forward(self, x, t):\n        return x[0, t != 0]\n",
         ["XLA201"],
     ),
+    "one that goes to a device of which nothing is known": (
+        "def f(x: torch.Tensor, args):\n    mask = torch.eye(len(x), dtype=torch.bool).to(args.place)\n    return x[~mask]\n",
+        ["XLA201"],
+    ),
     "two joined": ("def f(x):\n    keep = (x > 0) & ~(x > 9)\n    return x[keep]\n", ["XLA201"]),
     "`any`": ("def f(t):\n    assert (t >= 0).all()\n    return t * 2\n", ["XLA103"]),
     "`any` of a named one": (

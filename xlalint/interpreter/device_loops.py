@@ -24,7 +24,7 @@ Loop = Union[ir.For, ir.While]
 _FEW: Final = 4  # TensorFlow warns of retracing from the fifth trace on
 _COUNTING: Final = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
-_SHOWING: Final = frozenset(("tqdm", "track", "list", "iter"))
+_SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
 
 
 class DeviceSteps(NamedTuple):

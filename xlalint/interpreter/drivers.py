@@ -189,6 +189,20 @@ class DrivenBody:
             return _gathers(loop) or self._calls_any(called, tuple(_plain_statements(loop.body, nested=False)))
         return _gathers(loop) or _moves_turns(loop, self._words.places)
 
+    def find_stepping_branches(self) -> frozenset[int]:
+        """Find where branches begin that take the steps of the body, or of a loop in it, which takes none elsewhere.
+
+        What such a branch costs, it costs at every step: `if turn % 4 == 0: agent.learn()`.
+        """
+        found: set[int] = set()
+        for turn in (self._body, *(loop.body for loop in _all_loops(self._body))):
+            for branch in _branches(turn):
+                if self._is_step(set(self._effects(branch.body, nested=False))):
+                    rest = _plain_statements(turn, nested=True, but=branch)
+                    if not self._is_step(set(self._effects(rest))):
+                        found.add(branch.at)
+        return frozenset(found)
+
     def find_repeated(self) -> frozenset[str]:
         """The calls of what leads to loops over steps, in loops each turn of which acts in an environment and may learn from it."""
         found = (one for loop in _all_loops(self._body) if _gathers(loop) for one in ir.walk(loop.body))
@@ -767,14 +781,27 @@ def _runs(loop: Loop, models: set[str]) -> bool:
     return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(tuple(rest)))
 
 
-def _plain_statements(statements: Iterable[ir.Statement], nested: bool) -> Iterator[ir.Statement]:
-    """The statements without blocks among some, and in their blocks: with `nested`, in those of loops too."""
+def _plain_statements(
+    statements: Iterable[ir.Statement], nested: bool, but: ir.If | None = None
+) -> Iterator[ir.Statement]:
+    """The statements without blocks among some, and in their blocks, except where one condition holds: with `nested`, in those of loops
+    too."""
     for statement in statements:
-        inner = blocks(statement)
+        inner = blocks(statement) if statement is not but or but is None else but.orelse
         if not inner:
-            yield statement
+            if statement is not but:
+                yield statement
         elif nested or not isinstance(statement, (ir.For, ir.While)):
-            yield from _plain_statements(inner, nested)
+            yield from _plain_statements(inner, nested, but)
+
+
+def _branches(statements: Iterable[ir.Statement]) -> Iterator[ir.If]:
+    """The conditions among statements, and within their blocks, but not in loops."""
+    for statement in statements:
+        if isinstance(statement, ir.If):
+            yield statement
+        if not isinstance(statement, (ir.For, ir.While)):
+            yield from _branches(blocks(statement))
 
 
 def _given_to(call: ir.Call) -> Iterator[ir.Node]:

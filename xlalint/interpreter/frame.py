@@ -93,6 +93,7 @@ class Frame:
         self.within_calls = 0
         self._looks_ahead = False
         self._guards: dict[str, ir.Node] | None = None
+        self._stepping: frozenset[int] | None = None
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.of_checks: dict[str, Any] = {}
 
@@ -129,6 +130,16 @@ class Frame:
         if not (may_guard(condition) if self.loops.counters else tests_remainder(condition)):
             return self.loops.rate, self.loops.rate
         return self._rate_where(condition, True), self._rate_where(condition, False)
+
+    def rates_at(self, node: ir.If) -> tuple[Rate, Rate]:
+        """Return how often the two branches run: the one that takes the steps runs at every step, whatever asks for it."""
+        reached = self.rates_of(node.test)
+        if reached[0] is self.loops.rate:
+            return reached
+        if self._stepping is None:
+            body = self.interpreter.drivers.within(self.function, self.module)
+            self._stepping = body.find_stepping_branches()
+        return (self.loops.rate, reached[1]) if node.at in self._stepping else reached
 
     def _named_guards(self) -> dict[str, ir.Node]:
         """Return the conditions that the code keeps under names and that ask for a remainder."""

@@ -265,7 +265,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     rule, variant = _rule_of(frame, node)
     truth, asked = frame.asking(lambda: test(frame, node.test, rule, variant))
     drawn = frame.drawn
-    reached = frame.rates_of(node.test)
+    reached = frame.rates_at(node)
     if truth is not None:
         assume(frame, node.test, truth)
         return _exec_at(frame, node.body if truth else node.orelse, reached[not truth])

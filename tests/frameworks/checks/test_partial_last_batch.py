@@ -43,6 +43,14 @@ FOUND = {
     "one that is told to read it in order": ("DataLoader(train_ds, batch_size=8, shuffle=False)", ["XLA402:info"]),
     "one that shuffles what is held back": ("DataLoader(val_ds, batch_size=8, shuffle=True)", ["XLA402:info"]),
     "one that shuffles a split": ("DataLoader(parts['test'], batch_size=8, shuffle=True)", ["XLA402:info"]),
+    "one that shuffles what is made of a part that is held back": (
+        "DataLoader(Shapes(partition='test'), batch_size=8, shuffle=True)\nDataLoader(Shapes('.', 'val'), 8, shuffle=True)",
+        ["XLA402:info", "XLA402:info"],
+    ),
+    "one that is made of what only sounds like it": (
+        "DataLoader(Shapes('latest', kind='values'), 8, shuffle=True)",
+        ["XLA402:warning"],
+    ),
     "one that samples what is held back": ("DataLoader(self.eval_set, 8, sampler=sampler)", ["XLA402:info"]),
     "one of which a word only sounds like it": (
         "DataLoader(latest, 8, shuffle=True)\nDataLoader(values, 8, shuffle=True)",

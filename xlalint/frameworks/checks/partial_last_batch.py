@@ -85,13 +85,13 @@ def _names_held_back(spelled: str) -> bool:
 
 
 def _is_held_back(frame: Frame, examples: ir.Node) -> bool:
-    """Return whether a data set is made of what is held back from training: `CIFAR10(root, train=False)`."""
+    """Return whether a data set is made of what is held back from training: `CIFAR10(root, train=False)`, `Shapes("test")`."""
     made = source_of(frame, examples)
     if not isinstance(made, ir.Call):
         return False
     given = dict(made.keywords)
-    split = given.get("split")
-    named = isinstance(split, ir.Const) and isinstance(split.value, str) and _names_held_back(split.value)
+    texts = [one.value for one in (*made.args, *given.values()) if isinstance(one, ir.Const)]
+    named = any(isinstance(text, str) and "/" not in text and _names_held_back(text) for text in texts)
     return named or given.get("train") == ir.Const(False)
 
 
