@@ -41,7 +41,8 @@ from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
 from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
-from xlalint.interpreter.frame import device_tensor
+from xlalint.interpreter.frame import body_of, device_tensor
+from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
 from xlalint.lowering import ir
@@ -388,7 +389,7 @@ class LibraryCall:
             return  # what may be a number is one where a number is wanted
         if spec.returns.kind == "hostlike":
             # Who moves a tensor to the host believes that it may be elsewhere, unless it is made right there.
-            if self._is_made_in_place():
+            if self._is_made_in_place() or self._was_copied():
                 return
             value = join_all(
                 tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
@@ -428,6 +429,17 @@ class LibraryCall:
         while type(node) is ir.Call and type(node.func) is ir.Attr:
             node = node.func.value
         return type(node) is ir.Name and isinstance(self.frame.eval(node), LibrarySymbol)
+
+    def _was_copied(self) -> bool:
+        """Return whether the receiver is, or is taken from, what the function's one assignment copied to the host: `y = x.cpu()`."""
+        func = self.node.func
+        node = func.value if type(func) is ir.Attr else None
+        while type(node) is ir.Sub:
+            node = node.value
+        if type(func) is not ir.Attr or type(node) is not ir.Name or self._device(self.receiver or UNKNOWN) is not None:
+            return False
+        made = assigned_once(node, body_of(self.frame))
+        return type(made) is ir.Call and type(made.func) is ir.Attr and made.func.name == func.name
 
     @staticmethod
     def _device(value: Value) -> Value | None:
@@ -538,8 +550,7 @@ class LibraryCall:
             return ""
         device = self.argument("device")
         if device is not None and device is not NONE:
-            on_cpu = isinstance(device, Const) and device.value == "cpu"
-            return "cpu" if on_cpu or device is host("device:cpu") else ""
+            return "cpu" if _is_host_memory(device) else ""
         sources = [
             t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)
         ]
@@ -597,7 +608,7 @@ class LibraryCall:
     def place_named(self, device: Value) -> str:
         if isinstance(device, Tensor):  # `x.to(other)`
             return device.place
-        return "cpu" if isinstance(device, Const) and device.value == "cpu" else ""
+        return "cpu" if _is_host_memory(device) else ""
 
     def promote(self, what: Return) -> Value:
         sources = [self.argument(name) for name in what.names] if what.names else [self.receiver, *self.all()]
@@ -857,6 +868,11 @@ def shape_value(t: Tensor | None) -> Value:
     if t is not None and 0 <= t.rank <= 8:
         return sequence("tuple", (dim,) * t.rank, dim if t.rank else NEVER)
     return sequence("tuple", None, dim)
+
+
+def _is_host_memory(device: Value) -> bool:
+    """Return whether a device is the host's memory: "cpu", or that of a tensor that is there."""
+    return device is host("device:cpu") or (isinstance(device, Const) and device.value == "cpu")
 
 
 def attribute_value(t: Tensor, what: Return) -> Value:

@@ -256,9 +256,14 @@ FACTORIES: Final = frozenset(
     f"torch.{name}"
     for name in [
         "BoolTensor",
+        "ByteTensor",
+        "CharTensor",
+        "DoubleTensor",
         "FloatTensor",
+        "HalfTensor",
         "IntTensor",
         "LongTensor",
+        "ShortTensor",
         "Tensor",
         "arange",
         "bartlett_window",

@@ -1,0 +1,71 @@
+"""Tensors that are in host memory, by how they were made or copied: to read them waits for nothing."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+
+from tests.conftest import Findings
+
+STEP = """
+import torch
+from torch.autograd import Variable
+
+def train(model, optimizer, batches, device):
+    for x in batches:
+        out = model(x.to(device))
+        out.sum().backward()
+        optimizer.step()
+"""
+COPY = "kept = out.cpu()\n"
+SILENT = {
+    "a variable of a host tensor": "sizes = Variable(torch.IntTensor([3, 4]))\nassert sizes.data.sum() == 7",
+    "a draw from host numbers": "weights = torch.DoubleTensor([1.0, 2.0])\nprint(torch.multinomial(weights, 3).tolist())",
+    "what is moved to where a host tensor is": (
+        "bar = torch.rand(4)\nif (torch.rand(4).to(bar.device) > bar).all():\n    print(x)"
+    ),
+    "what is made where a host tensor is": "bar = torch.rand(4)\nif (torch.rand(4, device=bar.device) > bar).all():\n    print(x)",
+}
+ONCE = {
+    "a copy that is copied": COPY + "again = kept.cpu()",
+    "a part of a copy that is copied": COPY + "first = kept[0].cpu().numpy()",
+}
+FOUND = {
+    "a variable of what the device computes": ("wrapped = Variable(out)\nassert wrapped.data.sum() == 7", ["XLA103"]),
+    "a draw from what the device computes": ("print(torch.multinomial(out, 3).tolist())", ["XLA302"]),
+    "what is moved to where a device tensor is": (
+        "bar = torch.rand(4)\nif (bar.to(out.device) > 0.5).all():\n    print(x)",
+        ["XLA101"],
+    ),
+    "what is made where a device tensor is": (
+        "if (torch.rand(4, device=out.device) > 0.5).all():\n    print(x)",
+        ["XLA101"],
+    ),
+    "what is copied under the name of a copy": (
+        "out = out.cpu()\nout = model(x.to(device))\nout.cpu()",
+        ["XLA302"] * 2,
+    ),
+    "what is computed anew under the name": (COPY + "kept = model(x.to(device))\nkept.cpu()", ["XLA302"] * 2),
+}
+
+
+def found(findings: Findings, body: str) -> list[str]:
+    """The codes of what is found in a step of training."""
+    codes = ("XLA101", "XLA103", "XLA301", "XLA302", "XLA303")
+    return [code for code, _ in findings(STEP + indent(body, " " * 8), "torch_xla") if code in codes]
+
+
+@pytest.mark.parametrize("body", SILENT.values(), ids=SILENT)
+def test_what_is_in_host_memory_is_read_for_nothing(body: str, findings: Findings) -> None:
+    assert found(findings, body) == []
+
+
+@pytest.mark.parametrize("body", ONCE.values(), ids=ONCE)
+def test_what_was_copied_is_copied_once(body: str, findings: Findings) -> None:
+    assert found(findings, body) == ["XLA302"]
+
+
+@pytest.mark.parametrize(("body", "codes"), FOUND.values(), ids=FOUND)
+def test_what_is_on_the_device_is_waited_for(body: str, codes: list[str], findings: Findings) -> None:
+    assert found(findings, body) == codes
