@@ -444,6 +444,53 @@ FOUND = {
 }
 
 
+CONFIGURED = """
+import torch
+class M(torch.nn.Module):
+    share = 0.0
+
+    def __init__(self):
+        super().__init__()
+        self.many, self.cache = False, None
+
+    def forward(self, x: torch.Tensor):
+        if {test}:
+            return x[x > 1]
+        return x
+"""
+TESTS = {
+    "a number of the class": ("self.share > 0.5", "share = 0.75"),
+    "a truth of an object": ("self.many", "many = True"),
+    "an absence": ("self.cache is not None", "cache = {}"),
+}
+ASSIGNED = {
+    "by a function": "def main(model):\n    model.",
+    "through what wraps it": "def main(wrapped):\n    wrapped.module.",
+    "by a module": "model = M()\nmodel.",
+    "by a method of another class": "class T:\n    def run(self):\n        self.model.",
+}
+
+
+@pytest.mark.parametrize(("test", "assignment"), TESTS.values(), ids=TESTS)
+@pytest.mark.parametrize("place", ASSIGNED.values(), ids=ASSIGNED)
+def test_an_attribute_that_is_assigned_from_outside_is_not_what_its_class_gave_it(
+    test: str, assignment: str, place: str, loud: Callable[[str, str], list[str]]
+) -> None:
+    assert loud(CONFIGURED.format(test=test) + place + assignment + "\n", "torch_xla") == ["XLA201"]
+
+
+@pytest.mark.parametrize(("test", "assignment"), TESTS.values(), ids=TESTS)
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["", "def main(model):\n    print(model.share, model.many, model.cache)\n", "def main(o):\n    o.other = 3\n"],
+    ids=["nothing", "what reads", "what assigns others"],
+)
+def test_one_that_only_its_class_assigns_is(
+    test: str, assignment: str, elsewhere: str, loud: Callable[[str, str], list[str]]
+) -> None:
+    assert loud(CONFIGURED.format(test=test) + elsewhere, "torch_xla") == []
+
+
 INFINITIES = ("math.inf", "torch.inf", "inf", 'float("inf")', 'float("Infinity")', "-float('-inf')")
 NORM = """
 import math

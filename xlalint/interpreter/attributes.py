@@ -151,7 +151,10 @@ class AttributeTables:
             found.append(declared)
         if found and any(name in self.buffers.of(base) for base in bases):
             found = [on_device(value) for value in found]  # whatever is assigned to a buffer moves with its module
-        return join_all(found) if found else None
+        if not found:
+            return None
+        whole = join_all(found)
+        return _of_any_value(whole) if name in self.interpreter.program.configured else whole
 
     def _find_buffers(self, klass: ClassInfo) -> frozenset[str]:
         """The names under which a class's own methods register buffers."""
@@ -268,6 +271,15 @@ class AttributeTables:
 
 def _registers(call: ir.Call) -> bool:
     return type(call.func) is ir.Attr and call.func.name == _BUFFER
+
+
+def _of_any_value(value: Value) -> Value:
+    """Return what is left of a value that is assigned from outside its class, too, as in `model.step = 3`: its type."""
+    if type(value) is not Const:
+        return value
+    if value is NONE:
+        return UNKNOWN
+    return host(type(value.value).__name__)
 
 
 def on_device(value: Value) -> Value:

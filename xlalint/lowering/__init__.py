@@ -12,7 +12,7 @@ from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 17
+VERSION = 18
 """Version of the representation: part of every cache key of lowered units."""
 
 
@@ -30,7 +30,7 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
     classes = tuple(klass for klass in lowerer.classes if klass is not None)
     assigned = tuple(sorted(lowerer.module.bound - lowerer.defs.keys() - {b.local for b in lowerer.imports}))
     calls = tuple(sorted(lowerer.module.calls))
-    rebound = tuple(sorted(lowerer.rebound))
+    rebound, configured = tuple(sorted(lowerer.rebound)), tuple(sorted(lowerer.configured))
     return Unit(
         source.path,
         source.module,
@@ -44,6 +44,7 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
         calls,
         body,
         starts,
-        interface(lowerer.imports, functions, classes, lowerer.defs, assigned, calls, body, rebound),
+        interface(lowerer.imports, functions, classes, lowerer.defs, assigned, calls, body, rebound, configured),
         rebound,
+        configured,
     )

@@ -546,7 +546,8 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     `imports` are the bindings of module level (those under `if` and `try` too), `functions` and `classes` hold every
     one of the file, `defs` maps module-level names to a function index `i` or a class index as `-1 - i`. `assigned` are the other names
     bound at module level, `calls` the last names of what module level calls; `body` encodes module level's statements, `starts` are the
-    byte offsets at which they begin. `rebound` are the names that functions declare `global`.
+    byte offsets at which they begin. `rebound` are the names that functions declare `global`, `configured`
+    those of attributes that something assigns of another object than the receiver of its method.
     """
 
     path: str
@@ -563,6 +564,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     starts: tuple[int, ...] = ()
     interface: bytes = b""
     rebound: tuple[str, ...] = ()
+    configured: tuple[str, ...] = ()
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -68,6 +68,7 @@ class Lowerer:
         self.classes: list[ir.Class | None] = []
         self.imports: list[ir.Binding] = []
         self.rebound: set[str] = set()
+        self.configured: set[str] = set()
         self.defs: dict[str, int] = {}
         self.guards = 0  # enclosing `if` and `try` statements
         self.before = 0  # statements of module level that are done
@@ -136,11 +137,11 @@ class Lowerer:
         scope = self.scope
         if scope.uses and (scope.masks or type(value) is not ast.Name):
             note_used(value, scope)
-        if type(value) is ast.Name:
-            if value.id in scope.uses:
-                scope.uses[value.id].add("." + node.attr)
-            if type(node.ctx) is not ast.Load and value.id == scope.receiver:
-                scope.stores.add(node.attr)
+        if type(value) is ast.Name and value.id in scope.uses:
+            scope.uses[value.id].add("." + node.attr)
+        if type(node.ctx) is not ast.Load:
+            own = type(value) is ast.Name and value.id == scope.receiver
+            (scope.stores if own else self.configured).add(node.attr)
         starts = self.starts
         first = starts[node.lineno] + node.col_offset
         last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]

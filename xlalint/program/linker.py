@@ -429,7 +429,8 @@ class Program:
     """All modules of a run, by dotted name and by path; the installed ones that are `followed` come last.
 
     `data` are its files of data. `described` says of a dotted name whether it is known what the library's thing of that name does: then its
-    source is not asked. `installed` are packages that a program has whose imports provide for their absence.
+    source is not asked. `installed` are packages that a program has whose imports provide for their absence. `configured` are the names of
+    attributes that something assigns from outside of their class.
     """
 
     def __init__(
@@ -458,6 +459,7 @@ class Program:
         self.decorate: Callable[[FunctionInfo], Value] = function
         self.names = self.no_names()
         self._exported: frozenset[tuple[int, int]] | None = None
+        self.configured = frozenset([name for module in self.modules for name in module.unit.configured])
         for module in self.modules:
             for klass in module.classes:
                 self._link_class(klass)

@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -157,7 +158,8 @@ class Analysis:
 
     def _digest_common(self) -> bytes:
         """Digest what every result depends on."""
-        return self.interpreter.drivers.digest() + self.interpreter.shown_targets.digest()
+        configured = blake2b("\0".join(sorted(self.program.configured)).encode(), digest_size=16).digest()
+        return self.interpreter.drivers.digest() + self.interpreter.shown_targets.digest() + configured
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""
