@@ -550,7 +550,8 @@ class LibraryCall:
             return ""
         device = self.argument("device")
         if device is not None and device is not NONE:
-            return "cpu" if _is_host_memory(device) else ""
+            on_cpu = isinstance(device, Const) and device.value == "cpu"
+            return "cpu" if on_cpu or device is host("device:cpu") else ""
         sources = [
             t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)
         ]
@@ -608,7 +609,8 @@ class LibraryCall:
     def place_named(self, device: Value) -> str:
         if isinstance(device, Tensor):  # `x.to(other)`
             return device.place
-        return "cpu" if _is_host_memory(device) else ""
+        # Who moves a tensor to where another is believes that this may be elsewhere than in host memory.
+        return "cpu" if isinstance(device, Const) and device.value == "cpu" else ""
 
     def promote(self, what: Return) -> Value:
         sources = [self.argument(name) for name in what.names] if what.names else [self.receiver, *self.all()]
@@ -868,11 +870,6 @@ def shape_value(t: Tensor | None) -> Value:
     if t is not None and 0 <= t.rank <= 8:
         return sequence("tuple", (dim,) * t.rank, dim if t.rank else NEVER)
     return sequence("tuple", None, dim)
-
-
-def _is_host_memory(device: Value) -> bool:
-    """Return whether a device is the host's memory: "cpu", or that of a tensor that is there."""
-    return device is host("device:cpu") or (isinstance(device, Const) and device.value == "cpu")
 
 
 def attribute_value(t: Tensor, what: Return) -> Value:

@@ -22,9 +22,6 @@ COPY = "kept = out.cpu()\n"
 SILENT = {
     "a variable of a host tensor": "sizes = Variable(torch.IntTensor([3, 4]))\nassert sizes.data.sum() == 7",
     "a draw from host numbers": "weights = torch.DoubleTensor([1.0, 2.0])\nprint(torch.multinomial(weights, 3).tolist())",
-    "what is moved to where a host tensor is": (
-        "bar = torch.rand(4)\nif (torch.rand(4).to(bar.device) > bar).all():\n    print(x)"
-    ),
     "what is made where a host tensor is": "bar = torch.rand(4)\nif (torch.rand(4, device=bar.device) > bar).all():\n    print(x)",
 }
 ONCE = {

@@ -166,11 +166,6 @@ def split_by_lengths(x, lengths):
     return [part.sum(0) for part in x.split(lengths.tolist())]
 
 
-# xlalint: inputs(x="f32[4,8]")
-def per_row_gradients(x):
-    return torch.func.vmap(torch.func.grad(lambda row: row.sin().sum()))(x)
-
-
 # xlalint: inputs(boxes="f32[6,2]", scores="f32[6]")
 def suppressed(boxes, scores):
     order, kept = scores.argsort(descending=True), []
