@@ -185,9 +185,11 @@ class DrivenBody:
         called = self._calls.loops
         if not self._calls_any(called, loop.body):
             return False
+        if _gathers(loop):
+            return True
         if isinstance(loop, ir.While):
-            return _gathers(loop) or self._calls_any(called, tuple(_plain_statements(loop.body, nested=False)))
-        return _gathers(loop) or _moves_turns(loop, self._words.places)
+            return self._calls_any(called, tuple(_plain_statements(loop.body, nested=False)))
+        return _moves_turns(loop, self._words.places)
 
     def find_stepping_branches(self) -> frozenset[int]:
         """Find where branches begin that take the steps of the body, or of a loop in it, which takes none elsewhere.
@@ -282,10 +284,9 @@ class Drivers:
     def within(self, function: FunctionInfo | None, module: ModuleInfo) -> DrivenBody:
         """Return what is known of a function's loops, or of those of a module's own statements."""
         self._work_out()
-        calls = self._calls.get(function or module, _NO_CALLS)
         if function is not None:
-            return self._body_with(calls, function)
-        clears = self._clears(module.unit.calls)
+            return self._body_of(function)
+        calls, clears = self._calls.get(module, _NO_CALLS), self._clears(module.unit.calls)
         return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), clears, self.runs_at_once(module))
 
     def runs_at_once(self, module: ModuleInfo) -> bool:
@@ -497,10 +498,7 @@ class Drivers:
         return True
 
     def _body_of(self, info: FunctionInfo) -> DrivenBody:
-        return self._body_with(self._calls.get(info, _NO_CALLS), info)
-
-    def _body_with(self, calls: Calls, info: FunctionInfo) -> DrivenBody:
-        return DrivenBody(self.words, calls, info.body, self._clears(info.ir.calls))
+        return DrivenBody(self.words, self._calls.get(info, _NO_CALLS), info.body, self._clears(info.ir.calls))
 
     def _note_calls(
         self,

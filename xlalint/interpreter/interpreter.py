@@ -695,9 +695,8 @@ class Interpreter:
         """The value of a module-level or built-in name."""
         value = self.program.global_value(module, name)
         if value is not None:
-            if (
-                type(value) is LibrarySymbol
-            ):  # `from math import inf`; of an object its methods are known by its name, `jax.config.update`
+            if type(value) is LibrarySymbol:
+                # `from math import inf`; of an object its methods are known by its name, `jax.config.update`.
                 held = self.constant_of_library(value.name)
                 value = held if type(held) is Const else value
             running = self.tracing or self.mapping

@@ -534,9 +534,8 @@ class LibraryCall:
             if named:
                 return named
             if value is not None and _may_name_dtype(value):
-                return (
-                    "b" if otherwise == "b" else ""
-                )  # truths that are made numbers of can select nothing: who selects by them has truths
+                # Truths that numbers are made of can select nothing: who selects by them has truths.
+                return "b" if otherwise == "b" else ""
         if what.dtype == "n":
             return "i" if otherwise == "b" else otherwise
         return what.dtype or otherwise

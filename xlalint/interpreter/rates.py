@@ -27,32 +27,29 @@ def costliest(costs: Iterable[Cost]) -> Cost:
 
 class Rate(NamedTuple):
     """How often code runs in a function that is entered now and then: at least so often as `floor` says, since a loop around it takes the
-    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it.
-    `only` as of `Cost`."""
+    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it."""
 
     floor: Frequency = Frequency.ONCE
     ceiling: Frequency = Frequency.STEP
     looped: bool = False
-    only: str = ""
 
     def of(self, entered: Cost) -> Cost:
         """Return how often the code runs where its function is entered so often."""
         frequency = min(max(entered.frequency, self.floor), self.ceiling)
-        only = entered.only or self.only
         if frequency >= Frequency.CALL:
-            return Cost(frequency, only=only)
-        return Cost(frequency, self.looped or (entered.looped and frequency is entered.frequency), only)
+            return Cost(frequency, only=entered.only)
+        looped = self.looped or (entered.looped and frequency is entered.frequency)
+        return Cost(frequency, looped, entered.only)
 
     def join(self, other: Rate) -> Rate:
         """Return how often what both speak of runs."""
         if self == other:
             return self
-        only = min(self.only, other.only)
-        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped, only)
+        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped)
 
     def in_steps(self, frequency: Frequency) -> Rate:
         """Return the rate in a loop whose turns are steps."""
-        return Rate(frequency, frequency, only=self.only)
+        return Rate(frequency, frequency)
 
     def in_epochs(self) -> Rate:
         """Return the rate in a loop around such a loop."""
@@ -64,7 +61,7 @@ class Rate(NamedTuple):
 
     def under(self, guard: Frequency) -> Rate:
         """Return the rate under a guard that lets code run so often."""
-        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard, only=self.only)
+        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard)
 
 
 ALWAYS = Rate()

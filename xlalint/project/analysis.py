@@ -105,6 +105,7 @@ class Analysis:
         self._libraries = libraries()  # before values are forgotten: their constants are to last
         begin()
         self.program: Program = link(units, followed, options.apis.describes, self._libraries.installed)
+        self._configured = blake2b("\0".join(sorted(self.program.configured)).encode(), digest_size=16).digest()
         self._options = options
         self._pulse = pulse
         self.restart()
@@ -158,8 +159,7 @@ class Analysis:
 
     def _digest_common(self) -> bytes:
         """Digest what every result depends on."""
-        configured = blake2b("\0".join(sorted(self.program.configured)).encode(), digest_size=16).digest()
-        return self.interpreter.drivers.digest() + self.interpreter.shown_targets.digest() + configured
+        return self.interpreter.drivers.digest() + self.interpreter.shown_targets.digest() + self._configured
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""

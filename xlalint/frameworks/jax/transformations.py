@@ -100,17 +100,25 @@ def _numbers(argnums: Value | None) -> tuple[int, ...]:
     return tuple([number for number in constants(argnums) if isinstance(number, int)])
 
 
+def _call_of(name: str, frame: Frame, arguments: Arguments, node: ir.Call) -> LibraryCall | None:
+    """Return the call of the function of that name, None where no table describes it."""
+    entry = frame.interpreter.apis.function(name)
+    if entry is None:
+        return None
+    call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
+    call.name = name
+    return call
+
+
 def _maker(name: str, both: bool) -> Special:
     """Return what runs a call of the function of that name."""
 
     def differentiate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
-        entry = interpreter.apis.function(name)
-        if entry is None:
+        call = _call_of(name, frame, arguments, node)
+        if call is None:
             return UNKNOWN
-        call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
-        call.name = name
         call.run()
-        func = call.argument(entry.params[0])
+        func = call.argument(call.entry.params[0])
         argnums = call.argument("argnums") or constant(0)
         said = (func or UNKNOWN, argnums, call.argument("has_aux") or FALSE, constant(both))
         return partial(external(_CALLED), said, ())
@@ -143,11 +151,9 @@ def _with_aux(name: str) -> Special:
     """Return what runs a call that evaluates a function, which with `has_aux` gives a pair: only its first part is differentiated."""
 
     def evaluate(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
-        entry = interpreter.apis.function(name)
-        if entry is None:
+        call = _call_of(name, frame, arguments, node)
+        if call is None:
             return UNKNOWN
-        call = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node)
-        call.name = name
         result = call.run()
         has_aux = arguments.keywords.get("has_aux", FALSE)
         if has_aux is FALSE or not isinstance(result, Sequence) or not result.items:

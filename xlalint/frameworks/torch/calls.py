@@ -29,6 +29,7 @@ from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.library_calls import LibraryCall, dtype_of, kind_of_data
+from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.rules.codes import ITEM, TO_HOST
@@ -176,9 +177,7 @@ def _is_of_batch(frame: Frame, node: ir.Node) -> bool:
     turn = frame.loops.turn
     if turn is None or type(turn.loop) is not ir.For or not frame.context.per_turn or not frame.loops.depth:
         return False
-    return type(node) is ir.Name and any(
-        type(one) is ir.Name and one.id == node.id for one in ir.walk((turn.loop.target,))
-    )
+    return type(node) is ir.Name and node.id in names_bound(turn.loop.target)
 
 
 def _is_made_by_class(node: ir.Node) -> bool:
