@@ -113,6 +113,11 @@ QUIET = """
         return x
 """
 
+ADDS = """
+    import os, sys
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+"""
+
 IMPORTING = {
     "a folder without __init__.py": ({"models/net.py": NET}, "main.py", "from models.net import head"),
     "a module of such a folder": ({"models/net.py": NET}, "main.py", "from models import net\nhead = net.head"),
@@ -137,6 +142,16 @@ IMPORTING = {
         "import net\nhead = net.head",
     ),
     "a module of the folder around": ({"a/net.py": QUIET, "net.py": NET}, "b/main.py", "from net import head"),
+    "a folder that another module adds": (
+        {"lib/core/net.py": NET, "tools/paths.py": ADDS},
+        "tools/main.py",
+        "import paths\nfrom core.net import head",
+    ),
+    "the nearest such folder": (
+        {"a/lib/core/net.py": NET, "b/lib/core/net.py": QUIET, "a/tools/paths.py": ADDS},
+        "a/tools/main.py",
+        "import paths\nfrom core import net\nhead = net.head",
+    ),
 }
 
 NOT_IMPORTING = {
@@ -149,6 +164,21 @@ NOT_IMPORTING = {
         {"a/net.py": NET, "b/net.py": QUIET},
         "b/main.py",
         "from net import head",
+    ),
+    "a module of another folder, to which nothing leads": (
+        {"lib/core/net.py": NET},
+        "tools/main.py",
+        "from core.net import head",
+    ),
+    "a module of a folder that is added, of two": (
+        {"a/core/net.py": NET, "b/core/net.py": NET, "tools/paths.py": ADDS},
+        "tools/main.py",
+        "from core.net import head",
+    ),
+    "a library, of a folder that is added": (
+        {"lib/jax/net.py": NET, "tools/paths.py": ADDS},
+        "tools/main.py",
+        "from jax.net import head",
     ),
     "a library, beside a folder of its name": (
         {"torch/net.py": NET},

@@ -12,7 +12,7 @@ from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 18
+VERSION = 19
 """Version of the representation: part of every cache key of lowered units."""
 
 
@@ -44,7 +44,19 @@ def lower(source: SourceFile, tree: ast.Module, lessons: Lessons | None = None) 
         calls,
         body,
         starts,
-        interface(lowerer.imports, functions, classes, lowerer.defs, assigned, calls, body, rebound, configured),
+        interface(
+            lowerer.imports,
+            functions,
+            classes,
+            lowerer.defs,
+            assigned,
+            calls,
+            body,
+            rebound,
+            configured,
+            lowerer.searched,
+        ),
         rebound,
         configured,
+        lowerer.searched,
     )

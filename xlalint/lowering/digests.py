@@ -45,11 +45,12 @@ def interface(
     body: bytes,
     rebound: Sequence[str] = (),
     configured: Sequence[str] = (),
+    searched: bool = False,
 ) -> bytes:
     """The digest of what others may read of a file without reading a function's body."""
     headers = [_header(function) if function.outer < 0 else function.qualname for function in functions]
     kinds = [(c.qualname, c.outer, c.bases, c.keywords, c.decorators, c.methods, c.body) for c in classes]
-    encoded = _encode((imports, headers, kinds, definitions, assigned, calls, body, rebound, configured))
+    encoded = _encode((imports, headers, kinds, definitions, assigned, calls, body, rebound, configured, searched))
     return blake2b(encoded, digest_size=_SIZE).digest()
 
 

@@ -547,7 +547,8 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     one of the file, `defs` maps module-level names to a function index `i` or a class index as `-1 - i`. `assigned` are the other names
     bound at module level, `calls` the last names of what module level calls; `body` encodes module level's statements, `starts` are the
     byte offsets at which they begin. `rebound` are the names that functions declare `global`, `configured`
-    those of attributes that something assigns of another object than the receiver of its method.
+    those of attributes that something assigns of another object than the receiver of its method. `searched` says that the file adds to the
+    folders in which Python looks for modules (`sys.path`).
     """
 
     path: str
@@ -565,6 +566,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     interface: bytes = b""
     rebound: tuple[str, ...] = ()
     configured: tuple[str, ...] = ()
+    searched: bool = False
 
 
 _encoder = msgspec.msgpack.Encoder()

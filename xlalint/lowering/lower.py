@@ -21,6 +21,7 @@ _MAX_INT: Final = 1 << 62
 _REGISTRARS: Final = frozenset(
     ("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr")
 )
+_ADDING: Final = frozenset(("append", "extend", "insert"))
 
 _OPERATORS: Final[dict[type[ast.AST], str]] = {
     ast.Add: "+",
@@ -69,6 +70,7 @@ class Lowerer:
         self.imports: list[ir.Binding] = []
         self.rebound: set[str] = set()
         self.configured: set[str] = set()
+        self.searched = False
         self.defs: dict[str, int] = {}
         self.guards = 0  # enclosing `if` and `try` statements
         self.before = 0  # statements of module level that are done
@@ -176,6 +178,8 @@ class Lowerer:
             note_passed(node.args, func, scope)
         if type(func) is ast.Attribute:
             scope.calls.add(func.attr)
+            if func.attr in _ADDING and _is_search_path(func.value):
+                self.searched = True
             registers = func.attr in _REGISTRARS and bool(node.args)
             if registers and type(func.value) is ast.Name and func.value.id == scope.receiver:
                 _add_string(scope.stores, node.args[0])
@@ -647,6 +651,12 @@ def _catches_missing(kind: ast.expr | None) -> bool:
 def _is_accessor(node: Any) -> bool:
     """Return whether a method only sets or deletes a property: its getter is what reading the name runs."""
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
+def _is_search_path(node: ast.expr) -> bool:
+    return (
+        type(node) is ast.Attribute and node.attr == "path" and type(node.value) is ast.Name and node.value.id == "sys"
+    )
 
 
 def _add_string(names: set[str], node: ast.expr) -> None:

@@ -430,7 +430,8 @@ class Program:
 
     `data` are its files of data. `described` says of a dotted name whether it is known what the library's thing of that name does: then its
     source is not asked. `installed` are packages that a program has whose imports provide for their absence. `configured` are the names of
-    attributes that something assigns from outside of their class.
+    attributes that something assigns from outside of their class. `searched` says that it adds to the folders in which Python looks for
+    modules; `libraries` are packages that it then finds there no more than elsewhere.
     """
 
     def __init__(
@@ -439,6 +440,7 @@ class Program:
         followed: Iterable[ir.Unit] = (),
         described: Callable[[str], bool] = _undescribed,
         installed: frozenset[str] = frozenset(),
+        libraries: frozenset[str] = frozenset(),
     ) -> None:
         self.reader = DependencyTracker()
         self.progress = Progress()
@@ -452,7 +454,8 @@ class Program:
         self.by_name: dict[str, ModuleInfo] = {}
         for module in self.modules:
             self.by_name.setdefault(module.name, module)
-        self._folders = ImportFolders(self.modules[: self.linted], self.by_name)
+        self.searched = any(module.unit.searched for module in self.modules[: self.linted])
+        self._folders = ImportFolders(self.modules[: self.linted], self.by_name, libraries if self.searched else None)
         for name, module in self._folders.modules.items():
             self.by_name.setdefault(name, module)
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
@@ -695,6 +698,7 @@ def link(
     followed: Iterable[ir.Unit] = (),
     described: Callable[[str], bool] = _undescribed,
     installed: frozenset[str] = frozenset(),
+    libraries: frozenset[str] = frozenset(),
 ) -> Program:
     """Link units into one program. Units with the same module name stay apart; imports find the first."""
-    return Program(units, followed, described, installed)
+    return Program(units, followed, described, installed, libraries)

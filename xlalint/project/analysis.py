@@ -104,8 +104,11 @@ class Analysis:
     ) -> None:
         self._libraries = libraries()  # before values are forgotten: their constants are to last
         begin()
-        self.program: Program = link(units, followed, options.apis.describes, self._libraries.installed)
-        self._configured = blake2b("\0".join(sorted(self.program.configured)).encode(), digest_size=16).digest()
+        self.program: Program = link(
+            units, followed, options.apis.describes, self._libraries.installed, options.apis.described_packages()
+        )
+        told = [*sorted(self.program.configured), *(["sys.path"] if self.program.searched else [])]
+        self._configured = blake2b("\0".join(told).encode(), digest_size=16).digest()
         self._options = options
         self._pulse = pulse
         self.restart()
