@@ -29,6 +29,11 @@ _LONG = ("xla", "verify")
 """The folders whose files take minutes: they come first, so that no process is left alone with one of them at the end."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-xdist, where it is there, take the files in this order, not those of the most tests first."""
+    config.option.loadscopereorder = False
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Bring what takes long to the front; the rest stays in its order."""
     here = Path(__file__).parent

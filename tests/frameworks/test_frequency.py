@@ -62,6 +62,8 @@ AT_EVERY_STEP = {
     "where the guard is of a constant": f"n = 7\nif n % 100 == 0:\n    {READ}",
     "where the guard is of another loop's number": "for k, p in enumerate(model.layers):\n"
     "    if k % 100 == 0:\n        loss.item()",
+    "where the guard is of an entry that is a number": f"sizes = {{'n': 7}}\nif sizes['n'] % 100 == 0:\n    {READ}",
+    "where the guard is of an element": f"if x[0] % 100 == 0:\n    {READ}",
     "at all but every n-th": f"if i % 100 != 0:\n    {READ}",
     "at all but every n-th, by identity": f"if i % 100 is not 0:\n    {READ}",
     "beside what runs at every n-th": f"if i % 100 == 0:\n    pass\nelse:\n    {READ}",
@@ -101,6 +103,8 @@ NOW_AND_THEN = {
     "by truth": f"if not i % args.every:\n    {READ}",
     "but the first": f"if i > 0 and not i % 100:\n    {READ}",
     "of what the loop adds to": f"if seen % 100 == 0:\n    {READ}",
+    "of an entry that the loop adds to": f"args['steps'] += 1\nif not (args['steps'] % 100):\n    {READ}",
+    "of an entry of which nothing is known": f"if args['steps'] % args['every'] == 0:\n    {READ}",
     "of what the loop assigns one more to": f"steps = 0\nsteps = steps + 1\nif steps % 100 == 0:\n    {READ}",
     "of epochs and steps": f"if (epoch * len(batches) + i) % 100 == 0:\n    {READ}",
     "of epochs": f"if epoch % 10 == 0:\n    {READ}",

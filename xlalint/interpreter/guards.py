@@ -14,7 +14,7 @@ import msgspec
 from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import last_name, names_added_to
-from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
@@ -245,6 +245,8 @@ def _counts_steps(node: ir.Node, around: Counting) -> bool:
         return _counts_steps(node.left, around) or _counts_steps(node.right, around)
     if type(node) is ir.Name:
         return _is_counter(node, around) or _value_counts(node, around)
+    if type(node) is ir.Sub:
+        return type(node.index) is ir.Const and type(node.index.value) is str and _entry_counts(node, around)
     return type(node) is ir.Attr and path_of(node) != "" and _attribute_counts(node, around)
 
 
@@ -257,6 +259,15 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
     if node.id not in around.params:
         return False
     return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))
+
+
+def _entry_counts(node: ir.Sub, around: Counting) -> bool:
+    """Return whether an entry of a table, `state["step"]`, is one to which the function adds, or may be one where it holds the loops."""
+    spelled = spelling(node)
+    added = (one.target for one in ir.walk(around.body) if type(one) is ir.AugAssign and one.op == "+")
+    if any(type(target) is ir.Sub and spelling(target) == spelled for target in added):
+        return True
+    return around.drives and around.evaluate(node) is UNKNOWN
 
 
 def _attribute_counts(node: ir.Attr, around: Counting) -> bool:
