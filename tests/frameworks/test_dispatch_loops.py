@@ -280,13 +280,33 @@ SILENT = {
     ),
     "a few turns": "def f(p, b):\n    for _ in range(3):\n        p, m = step(p, b)\n        print(float(m['loss']))",
     "its shape": LOOP.format("print(metrics['loss'].shape, len(metrics))"),
-    "on purpose, and a read behind it": LOOP.format(
-        "m = metrics['loss']\n        m.block_until_ready()\n        print(float(m))"
+    "of a function that nothing is known of, every so many turns": (
+        "def fit(fn, state, loader):\n    run = jax.jit(fn)\n    for i, b in enumerate(loader):\n        state, m = run(state, b)\n"
+        "        if i % 100 == 0:\n            print(float(m['loss']))"
     ),
-    "on purpose": LOOP.format("jax.block_until_ready(metrics)"),
-    "what was waited for": LOOP.format("jax.block_until_ready(metrics)\n        print(float(metrics['loss']))"),
-    "what is given back by the wait": LOOP.format(
-        "metrics = jax.block_until_ready(metrics)\n        if metrics['loss'] < best:\n            best = metrics['loss']"
+    "the keys of what a function gives that nothing is known of": (
+        "def fit(fn, data, params, total):\n    run = jax.jit(fn)\n    for b in data:\n        info = run(params, b)\n"
+        "        for key in info:\n            total[key] += info[key]"
+    ),
+    "arrays that an evaluation collects of a model that nothing is known of": (
+        "def collect(model, params, loader):\n    run, kept = jax.jit(model.apply), []\n    for b in loader:\n"
+        "        kept.append(np.asarray(run(params, b)))"
+    ),
+    "what many steps gave, every so many turns": (
+        "from flax.training.common_utils import get_metrics\n\ndef train(params, loader):\n    kept = []\n"
+        "    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        kept.append(m)\n"
+        "        if i % 100 == 0:\n            print(get_metrics(kept))\n            kept = []"
+    ),
+    "what a turn kept that lies some turns back": (
+        "def train(params, loader, delay):\n    kept = []\n    for n, b in enumerate(loader):\n        params, m = step(params, b)\n"
+        "        kept.append(m)\n        at = n - delay\n        if at >= 0:\n"
+        "            kept[at] = {k: float(v) for k, v in kept[at].items()}"
+    ),
+    "a number of the host's that a writer is given": LOOP.format(
+        "writer.add_scalar('rate', index / 10, index)"
+    ).replace("(params, loader)", "(params, loader, writer)"),
+    "waits that a loop is there for": (
+        "def warm(params, xs):\n    for x in xs:\n        jax.block_until_ready(step(params, x))"
     ),
     "the keys of what another function compiled": (
         "def fit(data, params, total):\n    run = jax.jit(lambda p, b: load()(p, b))\n    for b in data:\n        info = run(params, b)\n"
@@ -296,6 +316,44 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    **{
+        f"of {what}, by {how}": (
+            "import optax\nfrom elsewhere import train_step\n\n"
+            f"def fit(fn, model, state, loader):\n    run = {call}\n    for b in loader:\n        state, m = run(state, b)\n        {read}"
+        )
+        for what, call in (
+            ("a function that it is given", "jax.jit(fn)"),
+            ("a method of what it is given", "jax.pmap(model.step)"),
+            ("a function that is not here", "jax.jit(train_step, donate_argnums=0)"),
+            ("a method of a library", "jax.jit(optax.adam(0.1).update)"),
+        )
+        for how, read in (
+            ("name", "print(float(m['loss']))"),
+            ("entries", "print({k: float(v) for k, v in m.items()})"),
+        )
+    },
+    "copies of entries, one by one": LOOP.format("print({k: np.asarray(v) for k, v in metrics.items()})"),
+    "copies of entries, in a loop": LOOP.format("for k, v in metrics.items():\n            print(k, np.asarray(v))"),
+    "a writer of summaries that it is given": LOOP.format("writer.add_scalar('loss', metrics['loss'], index)").replace(
+        "(params, loader)", "(params, loader, writer)"
+    ),
+    "what all hosts gather": "from jax.experimental import multihost_utils\n"
+    + LOOP.format("print(multihost_utils.process_allgather(metrics))"),
+    "what hosts compare": "from jax.experimental.multihost_utils import assert_equal\n"
+    + LOOP.format("assert_equal(metrics)"),
+    "what many steps gave, at each": (
+        "from flax.training.common_utils import get_metrics\n\ndef train(params, loader):\n    kept = []\n"
+        "    for b in loader:\n        params, m = step(params, b)\n        kept.append(m)\n        print(get_metrics(kept))"
+    ),
+    "a wait, and a read behind it": LOOP.format(
+        "m = metrics['loss']\n        m.block_until_ready()\n        print(float(m))"
+    ),
+    "a wait for all, and a read behind it": LOOP.format(
+        "jax.block_until_ready(metrics)\n        print(float(metrics['loss']))"
+    ),
+    "what is given back by the wait": LOOP.format(
+        "metrics = jax.block_until_ready(metrics)\n        if metrics['loss'] < best:\n            best = metrics['loss']"
+    ),
     **{
         f"through {way}": LOOP.format(f"print(float({way.format(chr(109))}))").replace(
             "print", "m = metrics['loss']\n        print"

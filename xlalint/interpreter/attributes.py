@@ -35,6 +35,7 @@ from xlalint.abstract.values import (
     foreign,
     host,
     instance,
+    mapping,
     members,
     method,
     place_of,
@@ -315,9 +316,10 @@ def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str,
         return attribute_value(value, what)
     if interpreter.apis.method(value.framework, name) is not None:
         return method(value, name)
-    if value.place and not value.sure:  # an object that holds tensors in host memory
-        return tensor(value.framework, place=value.place, sure=False)
     part = interpreter.libraries.of(value.framework).part_of
+    if value.place and not value.sure:  # an object that holds tensors in host memory, or what a compiled function gave
+        leaf = tensor(value.framework, place=value.place, sure=False)
+        return method(mapping((), leaf), name) if part is not None and hasattr(dict, name) else leaf
     return part(interpreter, name) if part is not None else UNKNOWN
 
 

@@ -10,15 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from xlalint.abstract.lattice import join_all
 from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
     UNKNOWN,
+    Answer,
     Function,
+    Instance,
+    LibraryInstance,
+    LibrarySymbol,
+    Method,
     Partial,
     Tensor,
+    Union,
     Value,
     constant,
+    external,
     field,
     function,
     partial,
@@ -40,13 +48,26 @@ _COMPILED = "<compiled by>"
 _UPDATES = frozenset(("apply_gradients", "apply_updates", "run", "experimental_run_v2"))
 
 
+# What no function of the program is: a method of a library's, an object, something that nothing is known of.
+_OTHER_CALLABLES = (Answer, Instance, LibraryInstance, LibrarySymbol, Method)
+
+
 def mark_compiled(func: Value, framework: str) -> Value:
-    """Return a function as one whose calls are dispatched to a device."""
+    """Return what is called as that whose calls are dispatched to a device."""
+    if isinstance(func, Union):
+        return join_all(mark_compiled(one, framework) for one in func.members)
     if isinstance(func, Partial):
         return partial(mark_compiled(func.func, framework), func.args, func.keywords)
+    if func is UNKNOWN or isinstance(func, _OTHER_CALLABLES):
+        return partial(external(compiled_call(framework)), (func,), ())
     if not isinstance(func, Function) or compiled_by(func):
         return func
     return function(func.info, func.receiver, (*func.closure, (_COMPILED, constant(framework))))
+
+
+def compiled_call(framework: str) -> str:
+    """The name that stands for a call of what a framework compiled and no function of the program is: that is its first argument."""
+    return f"{framework}.{_COMPILED}"
 
 
 def compiled_by(func: Function) -> str:
@@ -172,6 +193,11 @@ def is_of_call(value: Tensor) -> bool:
 def is_of_innermost(value: Tensor, depth: int) -> bool:
     """Return whether a tensor is made in the innermost of so many loops."""
     return value.place.startswith(_MARK) and _depth_of(value) == depth
+
+
+def turns_beyond(value: Tensor, depth: int) -> int:
+    """Return how many loops around code at this depth stand within the one that makes a tensor; 0 of what no loop makes."""
+    return depth - _depth_of(value) if is_of_turn(value, depth) else 0
 
 
 def is_collected(value: Tensor) -> bool:

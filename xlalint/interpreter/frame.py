@@ -26,7 +26,14 @@ from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.device_loops import names_added_to
-from xlalint.interpreter.dispatch_loops import is_collected, is_of_call, is_of_innermost, is_of_turn, of_earlier_turn
+from xlalint.interpreter.dispatch_loops import (
+    is_collected,
+    is_of_call,
+    is_of_innermost,
+    is_of_turn,
+    of_earlier_turn,
+    turns_beyond,
+)
 from xlalint.interpreter.drawing import draws
 from xlalint.interpreter.frame_state import Loops, LoopTurns, Paths, Scope
 from xlalint.interpreter.guards import (
@@ -341,9 +348,17 @@ class Frame:
         rate = ALWAYS.in_steps(Frequency.STEP)
         read = PendingHazard(ITEM, at, statement, value.framework, confidence, spelled, "", variant, rate=rate)
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
-        if variant == LOOP and self.loops.turn is not None:
-            self.loops.turn.reads.append(read)
+        turn = self._turn_of(value)
+        if variant == LOOP and turn is not None:
+            turn.reads.append(read)
         self._has_read(node)
+
+    def _turn_of(self, value: Tensor) -> LoopTurns | None:
+        """Return the loop that makes a tensor at each turn: `for k, v in metrics.items()` only goes over what the one around it made."""
+        turn, beyond = self.loops.turn, turns_beyond(value, self.loops.lasting)
+        while turn is not None and turn.around is not None and beyond:
+            turn, beyond = turn.around, beyond - 1
+        return turn
 
     def takes_many(self) -> None:
         """Note that the device takes many steps at each turn of the loop around, if the code runs at each."""
@@ -368,7 +383,7 @@ class Frame:
 
     def _is_needed_by_host(self, value: Tensor, node: ir.Node) -> bool:
         """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
-        turn = self.loops.turn
+        turn = self._turn_of(value)
         return turn is not None and feeds_next_turn(
             turn.loop, node, lambda func: self._is_of_host(func, value.framework)
         )
@@ -379,7 +394,7 @@ class Frame:
         A number that the host adds up is none: the device would add it up as well.
         A framework that trains by changing variables shows nothing of the state in the loop.
         """
-        turn = self.loops.turn
+        turn = self._turn_of(value)
         if turn is None or node is None or self.libraries.of(value.framework).training:
             return False
         return not (adds_up(turn.loop, node) or carries_state(turn.loop, node, self._may_hold_state))

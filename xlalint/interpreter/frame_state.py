@@ -36,13 +36,16 @@ class LoopTurns:
 
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
     at each turn, `called` the functions that it calls at each, with the places of the calls; `takes_many` says that the device takes many
-    steps at each by itself. `added` are the names that it adds to, once somebody asked.
+    steps at each by itself. `added` are the names that it adds to, once somebody asked. `around` is the lasting loop around it.
     """
 
-    __slots__ = ("added", "called", "is_innermost", "loop", "reads", "takes_many", "tests_before")
+    __slots__ = ("added", "around", "called", "is_innermost", "loop", "reads", "takes_many", "tests_before")
 
-    def __init__(self, loop: ir.For | ir.While, tests_before: int, is_innermost: bool) -> None:
+    def __init__(
+        self, loop: ir.For | ir.While, tests_before: int, is_innermost: bool, around: LoopTurns | None
+    ) -> None:
         self.loop = loop
+        self.around = around
         self.tests_before = tests_before
         self.is_innermost = is_innermost
         self.reads: list[PendingHazard] = []

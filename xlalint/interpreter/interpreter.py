@@ -934,17 +934,27 @@ class Interpreter:
         if many:
             frame.takes_many()
         semantics = self.libraries.of(framework)
-        if not depth:
-            if frame.function is None or self.in_tables or not takes_no_turns(frame.function):
-                return context.returns
-            frame.context.dispatches = frame.loops.dispatches = True
-            trains = self._trains(frame, context, semantics.training) if semantics.training else not many
-            return mark_result(context.returns, framework, depth, whole=True, trains=trains)
-        frame.context.dispatches = frame.loops.dispatches = True
         trains = self._trains(frame, context, semantics.training) if semantics.training else not many
-        if trains and frame.loops.turn is not None and not loops_over_steps(func.info, semantics.training):
+        steps = trains and not loops_over_steps(func.info, semantics.training)
+        return self._mark_dispatched(frame, context.returns, framework, trains=trains, steps=steps)
+
+    def call_compiled(self, frame: Frame, framework: str, arguments: Arguments, node: ir.Call) -> Value:
+        """Call what a framework compiled, the first argument, which is no function of the program."""
+        given = Arguments(arguments.args[1:], arguments.keywords, arguments.rest, arguments.extra)
+        returned = self.run_each(frame, arguments.args[0], given, node)
+        return returned if self.tracing else self._mark_dispatched(frame, returned, framework)
+
+    def _mark_dispatched(
+        self, frame: Frame, returned: Value, framework: str, *, trains: bool = True, steps: bool = True
+    ) -> Value:
+        """Return what a compiled call gives to code of the host, as being computed; `steps`: the loop around takes a step by it."""
+        depth = frame.loops.lasting
+        if not depth and (frame.function is None or self.in_tables or not takes_no_turns(frame.function)):
+            return returned
+        frame.context.dispatches = frame.loops.dispatches = True
+        if steps and frame.loops.turn is not None:
             frame.loops.stepping = frame.loops.turn.loop
-        return mark_result(context.returns, framework, depth, whole=True, trains=trains)
+        return mark_result(returned, framework, depth, whole=True, trains=trains)
 
     def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:
         """Return whether a step that a loop takes changes what is trained, or the code around the loop does with what it gave."""

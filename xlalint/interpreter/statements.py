@@ -23,6 +23,7 @@ from xlalint.abstract.values import (
     Value,
     class_value,
     function,
+    is_leaf,
     members,
     sequence,
 )
@@ -232,7 +233,9 @@ def unpack(frame: Frame, value: Value, count: int, starred: int | None) -> list[
             middle = items[starred : len(items) - tail]
             rest = sequence("list", tuple(middle), join_all(middle))
             return [*items[:starred], rest, *items[len(items) - tail :]]
-    element = element_of(frame, value)
+    # A structure that is taken apart into names is no dict.
+    known = isinstance(value, Tensor) and is_leaf(value) and value.place
+    element = value if known else element_of(frame, value)
     parts = [element] * count
     if isinstance(value, Sequence) and starred is None:
         parts[: len(value.prefix)] = value.prefix[:count]
@@ -349,7 +352,8 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     frame.loops.lasting += lasts
     around_turn = frame.loops.turn
     if lasts:
-        frame.loops.turn = LoopTurns(node, len(frame.paths.tests), not any(map(is_long, loops(node.body))))
+        innermost = not any(map(is_long, loops(node.body)))
+        frame.loops.turn = LoopTurns(node, len(frame.paths.tests), innermost, around_turn)
     frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth

@@ -40,6 +40,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.comparisons import compares
 from xlalint.interpreter.dispatch_loops import of_earlier_turn
+from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
@@ -232,9 +233,20 @@ def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) ->
         known = leading(base)
         if (0 if base.items is None else -len(known)) <= index.value < len(known):
             return known[index.value]
-        if base.kind == "list" and base.items is None and index.value != -1 and frame.loops.depth:
-            return of_earlier_turn(base.element) if base.element is not NEVER else UNKNOWN
+        earlier = index.value != -1
+    else:
+        earlier = _counts_back(frame, node.index)
+    if earlier and base.kind == "list" and base.items is None and frame.loops.depth:
+        return of_earlier_turn(base.element) if base.element is not NEVER else UNKNOWN
     return base.element if base.element is not NEVER else UNKNOWN
+
+
+def _counts_back(frame: Frame, index: ir.Node) -> bool:
+    """Return whether an index lies some turns back: `kept[step - delay]`."""
+    if not frame.loops.dispatches:
+        return False
+    counted = assigned_once(index, body_of(frame))
+    return isinstance(counted, ir.Bin) and counted.op == "-"
 
 
 def _slice_items(base: Sequence, index: Sequence) -> Value:

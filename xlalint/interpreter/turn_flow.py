@@ -117,6 +117,10 @@ def _assignments(loop: Loop) -> Iterator[tuple[set[str], ir.Node]]:
     for one in ir.walk(loop.body):
         if isinstance(one, ir.Assign):
             yield set().union(*map(_names_in, one.targets)), one.value
+        elif isinstance(one, (ir.For, ir.Generator)):
+            yield _names_in(one.target), one.iterable
+        elif isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name == "append" and one.args:
+            yield _names_in(one.func.value), one.args[0]
 
 
 def _sources_of(names: set[str], assigned: _Assigned) -> set[str]:

@@ -14,7 +14,10 @@ from xlalint.abstract.values import (
     tensors,
 )
 from xlalint.interpreter.arguments import Arguments
-from xlalint.interpreter.dispatch_loops import of_earlier_turn
+from xlalint.interpreter.builtin_calls import element_of
+from xlalint.interpreter.dispatch_loops import compiled_call, of_earlier_turn
+from xlalint.interpreter.frame import body_of
+from xlalint.interpreter.guards import reads_clock
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.subscripts import rebind
@@ -50,14 +53,48 @@ def _device_get(interpreter: Interpreter, frame: Frame, arguments: Arguments, no
     given = run_function(frame, "jax.device_get", arguments, node)
     if interpreter.tracing:
         return given
-    for value in tensors(given):
-        frame.read_in_turn(node.at, value, node.args[0] if node.args else None, copies=True)
+    _read(frame, given, node)
     return as_arrays(given)
+
+
+def _gather(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """The host's arrays of what it is given, for which it waits."""
+    given = arguments.args[0] if arguments.args else UNKNOWN
+    if interpreter.tracing:
+        return given
+    _read(frame, given, node)
+    return as_arrays(given)
+
+
+def _get_metrics(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """The metrics of many steps, copied to the host one upon the other."""
+    given = element_of(frame, arguments.args[0]) if arguments.args else UNKNOWN
+    _read(frame, given, node)
+    return as_arrays(given)
+
+
+def _compare_hosts(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Raise where hosts have different values: each waits for its own."""
+    for value in arguments.args[:1]:
+        _read(frame, value, node)
+    return NONE
+
+
+def _read(frame: Frame, value: Value, node: ir.Call) -> None:
+    for one in tensors(value):
+        frame.read_in_turn(node.at, one, node.args[0] if node.args else None, copies=True)
+
+
+def _call_compiled(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    return interpreter.call_compiled(frame, "jax", arguments, node)
 
 
 def _block_until_ready(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """Wait for a result: who reads it afterwards does not wait again."""
-    ready = of_earlier_turn(run_function(frame, "jax.block_until_ready", arguments, node))
+    given = run_function(frame, "jax.block_until_ready", arguments, node)
+    if not reads_clock(body_of(frame)):
+        _read(frame, given, node)
+    ready = of_earlier_turn(given)
     if node.args:
         rebind(frame, node.args[0], ready)
     return ready
@@ -80,9 +117,12 @@ def _unreplicate(interpreter: Interpreter, frame: Frame, arguments: Arguments, n
 
 
 def make_ready(call: LibraryCall, spec: Spec, result: Value) -> None:
-    """Take the receiver of `x.block_until_ready()` for computed: who calls that waits on purpose, who reads it behind that no more."""
+    """Take the receiver of `x.block_until_ready()` for computed: who reads it behind that waits no more. Who measures waits on purpose."""
     method = call.node.func
     if call.receiver is not None and isinstance(method, ir.Attr) and method.name == "block_until_ready":
+        if not reads_clock(body_of(call.frame)):
+            for one in tensors(call.receiver):
+                call.frame.read_in_turn(call.node.at, one, method.value, copies=True)
         rebind(call.frame, method.value, of_earlier_turn(call.receiver))
 
 
@@ -101,9 +141,13 @@ def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified:
 
 
 FUNCTIONS: Final[dict[str, Special]] = {
+    compiled_call("jax"): _call_compiled,
     "flax.jax_utils.unreplicate": _unreplicate,
     "jax.block_until_ready": _block_until_ready,
     "jax.device_get": _device_get,
     "jax.device_put": _device_put,
+    "flax.training.common_utils.get_metrics": _get_metrics,
     "jax.experimental.checkify.check": _checkify,
+    "jax.experimental.multihost_utils.assert_equal": _compare_hosts,
+    "jax.experimental.multihost_utils.process_allgather": _gather,
 }

@@ -157,13 +157,16 @@ def _join_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, nod
     return host("str", origin) if origin else STR
 
 
-def show_progress(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:
-    """Note what a progress bar makes a text of in each turn (`bar.set_postfix(loss=loss)`): the host waits for that.
+_SHOWING: Final = frozenset(("set_postfix", "add_scalar", "add_scalars", "add_histogram"))
 
-    `tqdm(data)` stands for what it goes over, of which its own methods are unknown.
+
+def show_progress(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:
+    """Note what a progress bar or a writer of summaries makes a text or a number of in each turn: the host waits for that.
+
+    `tqdm(data)` stands for what it goes over, of which its own methods are unknown. A writer that is handed around is of no known class.
     """
     func = node.func
-    if not frame.loops.dispatches or type(func) is not ir.Attr or func.name != "set_postfix":
+    if not frame.loops.dispatches or type(func) is not ir.Attr or func.name not in _SHOWING:
         return
     shown = list(zip(node.args, arguments.args, strict=False))
     shown += [(part, arguments.keywords[name]) for name, part in node.keywords if name in arguments.keywords]
