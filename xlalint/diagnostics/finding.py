@@ -57,7 +57,8 @@ class Coverage(msgspec.Struct, frozen=True):
 
     `draws` counts those on which the original ran, by kind; `settings` are the circumstances besides the ordinary ones. `not_varied` is
     what no draw varied, `untaken` which way conditions never went, before and after; `notes` is what a caller may have to know though it is
-    no difference.
+    no difference. `equal` says by what the two are equal for all values of the declared shapes and dtypes, where they are; draws of other
+    values were not needed then.
     """
 
     draws: dict[str, int] = {}
@@ -65,6 +66,7 @@ class Coverage(msgspec.Struct, frozen=True):
     not_varied: tuple[str, ...] = ()
     untaken: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    equal: str = ""
 
 
 class Proof(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -110,7 +110,8 @@ Hear = Callable[[Step], None]
 class Pair(NamedTuple):
     """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count, nor do
     the "signs" of zeros if it has these; `patience` is how many seconds one call may take, `usual` how many
-    an ordinary one of the first program takes.
+    an ordinary one of the first program takes. `equal` says by what they are known to compute the same for all values of arrays like those
+    of ordinary draws: then none of other values is needed.
 
     In the mode "eager", which costs no compilation, there are many more draws, programs begin anew at each kind of draws, so that what one
     leaves behind hides nothing at the next, and what they print, log and warn of counts, which under a compiler is said while it traces.
@@ -124,6 +125,7 @@ class Pair(NamedTuple):
     patience: float = 0.0
     mode: Mode = "compiled"
     usual: float = 0.0
+    equal: str = ""
 
     @property
     def gradients(self) -> bool:
@@ -202,7 +204,10 @@ class _Comparison:
 
     def _add(self, found: Iterator[tuple[str, Values]], setting: Setting = _ORDINARY) -> None:
         numbers: dict[str, int] = {}
+        known = {_form_of(draw.values) for draw in self.draws} if self.pair.equal and not setting.text else ()
         for edge, values in found:
+            if edge != "step" and known and _form_of(values) in known:
+                continue
             if not {edge, _FAMILIES.get(edge)} & set(self.pair.unlike):
                 self.draws.append(Draw(edge, numbers.get(edge, 0), values, setting))
                 numbers[edge] = numbers.get(edge, 0) + 1
@@ -372,7 +377,7 @@ class _Comparison:
             )
         sides = zip(("before", "after"), self.branches, strict=True)
         untaken = tuple(f"line {line} {side}: {said}" for side, one in sides for line, said in one.find_untaken())
-        return Coverage(draws, settings, tuple(not_varied), untaken, tuple(notes))
+        return Coverage(draws, settings, tuple(not_varied), untaken, tuple(notes), self.pair.equal)
 
 
 def words_of(coverage: Coverage, gradients: bool) -> str:
@@ -382,6 +387,8 @@ def words_of(coverage: Coverage, gradients: bool) -> str:
     told = [
         f"the same on {count} draws of {kinds} kind{'s' if kinds > 1 else ''}{'' if gradients else ', of values alone'}"
     ]
+    if coverage.equal:
+        told.insert(0, coverage.equal)
     if coverage.settings:
         told.append(f"also with {', '.join(coverage.settings)}")
     if coverage.not_varied:
@@ -457,6 +464,14 @@ def _chooses(function: ast.AST) -> bool:
 
 def _find_named(one: Branches, names: Sequence[str]) -> list[Any]:
     return [node for node in ast.walk(one.tree) if isinstance(node, ast.FunctionDef) and node.name in names]
+
+
+def _form_of(values: Values) -> tuple[tuple[str, ...], ...]:
+    """Describe all of a draw but values: the dtypes and shapes of its arrays, and what is none."""
+    return tuple(
+        (name, str(value.dtype), str(value.shape)) if isinstance(value, np.ndarray) else (name, repr(value))
+        for name, value in values.items()
+    )
 
 
 def _segments(draws: Sequence[Draw], indices: Sequence[int], mode: Mode) -> list[list[int]]:

@@ -40,9 +40,9 @@ class Sabotage(NamedTuple):
     after: str
 
 
-def sabotages(framework: str) -> list[Sabotage]:
+def sabotages(framework: str, folder: Path = HERE) -> list[Sabotage]:
     """All wrong rewrites for a framework."""
-    text = (HERE / f"{framework}.txt").read_text(encoding="utf-8")
+    text = (folder / f"{framework}.txt").read_text(encoding="utf-8")
     headers = list(_HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)]
     found = []
@@ -68,7 +68,12 @@ def _program(framework: str, inputs: str, body: str) -> str:
 def job(number: int, one: Sabotage, folder: Path) -> Job:
     """The comparison of both as a job for a child process."""
     (mark,) = marks(one.before, one.ident)
-    path = str(folder / f"program_{number}.py")
-    before, after = (Subject("", mark.name, path, "", text) for text in (one.before, one.after))
     rows = (1, one.before.count("\n")), (1, one.after.count("\n"))
-    return Job(number, (Way(((before, after),), (fill_sizes(mark.specs),), *rows),))
+    return Job(number, (Way((subjects(number, one, folder),), (fill_sizes(mark.specs),), *rows),))
+
+
+def subjects(number: int, one: Sabotage, folder: Path) -> tuple[Subject, Subject]:
+    """The two programs, as if both were the text of one file."""
+    (mark,) = marks(one.before, one.ident)
+    path = str(folder / f"program_{number}.py")
+    return Subject("", mark.name, path, "", one.before), Subject("", mark.name, path, "", one.after)

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from xlalint.verify.inputs.containers import Build, builder
 from xlalint.verify.model import Step
+from xlalint.verify.numbering import Numbering, Traced
 
 Leaf = tuple[str, Any]  # dtype ("python" for a Python scalar, "none" for None and strings), NumPy array
 
@@ -145,6 +146,20 @@ class Backend(Protocol):
         """Call the program once per step, with NumPy arrays placed on the device, and tell what each step did.
 
         Raises: what the program raises, after the steps before it were yielded.
+        """
+        ...
+
+
+@runtime_checkable
+class TracingBackend(Protocol):
+    """A backend that can trace what a program computes with no values; `traces` is what the framework calls that."""
+
+    traces: str
+
+    def trace(self, program: Program, given: Mapping[str, Any], numbering: Numbering) -> Traced:
+        """Number what a call computes of inputs like these.
+
+        Raises: numbering.CannotTraceError; whatever the program, or the framework, raises for what cannot be traced.
         """
         ...
 

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from msgspec.structs import replace
 
-from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, jaxprs, values
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
@@ -31,6 +31,7 @@ from xlalint.verify.inputs.containers import Build, access_of
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.jax import JaxMeter
 from xlalint.verify.model import Event, NamedFunction, Specs, Step
+from xlalint.verify.numbering import Numbering, Traced
 from xlalint.verify.places import definition, headline
 
 _ARRAYS = (jax.Array, jax.ShapeDtypeStruct)
@@ -50,6 +51,7 @@ class Jax:
     """A `Backend`. A step is: the call, and the wait for what it returned. Gradients come from a second call, which is not counted."""
 
     name = "jax"
+    traces = "jaxpr"
     settings = ()
 
     def compile_only(self, program: Program, specs: Specs, ceiling: int, folder: str) -> str:
@@ -75,6 +77,20 @@ class Jax:
         programs = values.Programs(folder, self.name)
         _write(programs, applied, arguments)
         return values.too_large(needed, ceiling)
+
+    def trace(self, program: Program, given: Mapping[str, Any], numbering: Numbering) -> Traced:
+        """Number what a call computes."""
+        subject = program.make()
+        arguments = put_on_device(given, program.builder())
+        applied = applied_of(subject, arguments, "eager")
+
+        def take(whole: Any) -> jaxprs.Taken:
+            state, (args, kwargs) = whole
+            outputs, after = applied.call(state, args, kwargs)
+            behind = {"variables": after, "held": held_by(subject), "arguments": (args, kwargs)}
+            return jaxprs.Taken(take_apart(outputs, KINDS), take_apart(behind, STATE_KINDS))
+
+        return jaxprs.trace(take, (applied.state, arguments), numbering)
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options

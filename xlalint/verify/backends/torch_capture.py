@@ -16,6 +16,7 @@ from xlalint.verify.backends import Options, Program, Result, Setting, torch_val
 from xlalint.verify.inputs.containers import Build
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
+from xlalint.verify.numbering import Numbering, Traced
 
 _CPU = torch.device("cpu")
 _EMPTY = (
@@ -45,6 +46,18 @@ def _fill(made: torch.Tensor) -> None:
         made.fill_(float("nan"))
     else:
         made.fill_(True if made.dtype == torch.bool else torch.iinfo(made.dtype).max)
+
+
+class TracesGraphs:
+    """Traces programs as graphs, on the CPU: a base of the backends of PyTorch."""
+
+    traces = "FX graph"
+
+    def trace(self, program: Program, given: Mapping[str, Any], numbering: Numbering) -> Traced:
+        """Number what a call computes."""
+        from xlalint.verify.backends.torch_graphs import trace  # sympy comes with it, for seconds
+
+        return trace(program, given, numbering)
 
 
 def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options) -> Iterator[tuple[Step, Result]]:

@@ -12,13 +12,13 @@ import torch
 
 from xlalint.verify import places
 from xlalint.verify.backends import Options, Program, Result, torch_values
-from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, make_callable, on_cpu
+from xlalint.verify.backends.torch_capture import TracesGraphs, capture_step, capturing, eager, make_callable, on_cpu
 from xlalint.verify.meters.torch_compile import TorchCompileMeter, headline_of
 from xlalint.verify.model import Counts, Event, Step
 
 
-class TorchCompile:
-    """A `Backend`: `torch.compile` with graph breaks allowed. If there were none, the last step tells what `fullgraph=True` says: Dynamo
+class TorchCompile(TracesGraphs):
+    """A `Backend`: `torch.compile` with graph breaks allowed. If the first step counts none, it tells what `fullgraph=True` says: Dynamo
     gives up on some functions (a break in a loop) without counting it.
     """
 
@@ -40,14 +40,13 @@ class TorchCompile:
         as_it_is = options.mode == "as-written" or hasattr(subject, "_torchdynamo_orig_callable")
         call = subject if as_it_is else torch.compile(subject, backend=self._compiler)
         meter = TorchCompileMeter()
-        broken = False
+        with capturing():
+            refused = self.refusal(program, steps[0]) if steps and not as_it_is else None
+        torch._dynamo.reset()
         for number, values in enumerate(steps):
             with capturing():
                 step, result = capture_step(number, call, values, options, meter, build, subject)
-                broken |= bool(step.counts.graph_breaks)
-                if number == len(steps) - 1 and not (broken or as_it_is):
-                    step = _with(step, self.refusal(program, values))
-            yield step, result
+            yield (step if number or step.counts.graph_breaks else _with(step, refused)), result
 
     def refusal(self, program: Program, values: Mapping[str, Any]) -> Event | None:
         """Why a program is no whole graph, None if it is: what `fullgraph=True` raises, at its line."""
@@ -57,6 +56,8 @@ class TorchCompile:
             torch_values.ProgramCall(call, on_cpu(values), build=program.builder()).forward()
         except torch._dynamo.exc.TorchDynamoException as error:
             return Event("graph-break", headline_of(str(error)), places.of_error(error, program.file))
+        except Exception:  # noqa: BLE001 (what the program itself raises, its steps tell)
+            return None
         return None
 
 

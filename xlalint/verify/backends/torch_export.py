@@ -8,14 +8,14 @@ from typing import Any
 import torch
 
 from xlalint.verify.backends import Options, Program, Result, torch_values
-from xlalint.verify.backends.torch_capture import capture_step, capturing, eager, make_callable, on_cpu
+from xlalint.verify.backends.torch_capture import TracesGraphs, capture_step, capturing, eager, make_callable, on_cpu
 from xlalint.verify.backends.values import split
 from xlalint.verify.inputs.containers import Build
 from xlalint.verify.meters.torch_compile import TorchCompileMeter
 from xlalint.verify.model import Step
 
 
-class TorchExport:
+class TorchExport(TracesGraphs):
     """A `Backend`: `torch.export`, which captures one whole graph for the first step's shapes; a later step that needs another raises."""
 
     name = "torch_export"

@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode
 from xlalint.verify.backends import Options, Program, Result, torch_capture, torch_values, values
 from xlalint.verify.meters.torch_tpu import TorchTpuMeter
 from xlalint.verify.model import Step
+from xlalint.verify.numbering import Numbering, Traced
 from xlalint.verify.places import definition
 from xlalint.verify.plugin.device import switch_on
 
@@ -32,13 +33,18 @@ switch_on(loader)
 _DEVICE = "tpu"
 
 
-class TorchTpu:
+class TorchTpu(torch_capture.TracesGraphs):
     """A `Backend`. A step is: the call, gradients if asked for, and the wait for them. TorchTPU runs operation by operation what the code
     does not compile itself, so nothing else is compiled whole.
     """
 
     name = "torch_tpu"
     settings = torch_values.SETTINGS
+
+    def trace(self, program: Program, given: Mapping[str, Any], numbering: Numbering) -> Traced:
+        """Number what a call computes on the CPU."""
+        with _on_cpu():
+            return super().trace(program, given, numbering)
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options

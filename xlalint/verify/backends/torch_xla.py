@@ -28,7 +28,7 @@ from xlalint.verify.model import Step
 from xlalint.verify.places import definition
 
 
-class TorchXla:
+class TorchXla(torch_capture.TracesGraphs):
     """A `Backend`. A step is: the call, gradients if asked for, torch_xla's `sync` and the wait for it."""
 
     name = "torch_xla"

@@ -1,0 +1,83 @@
+"""Programs as frameworks trace them, with their operations numbered: two whose results have the same numbers are equal on all values.
+
+    add(mul(x, 2), y)  and  add(y, mul(2, x))  →  the same number
+
+Operations that nothing needs, names, and the order of what does not depend on one another make no difference; arithmetic does, where it
+may round in another way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Key = Hashable
+
+
+class CannotTraceError(Exception):
+    """A program is not the same computation for all values, or does something that a trace does not hold."""
+
+
+class Numbering:
+    """Gives numbers to computations: the same to those of the same operation, of the same parameters, on the same operands."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Key, int] = {}
+
+    def of(self, *key: Key) -> int:
+        """The number of a computation."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def constant(self, value: Any) -> int:
+        """The number of an array of NumPy that does not change."""
+        return self.of("constant", str(value.dtype), value.shape, value.tobytes())
+
+
+class Traced(NamedTuple):
+    """A program's results by number, with what holds them: of the call and what it leaves behind, then of its gradients (None where the
+    framework cannot differentiate it). `made` are the numbers of all operations that may fail.
+    """
+
+    results: Key
+    gradients: Key | None
+    made: frozenset[int] = frozenset()
+
+    def equals(self, other: Traced) -> bool:
+        """Return whether another program, traced with the same `Numbering`, does the same, where this one does not fail."""
+        same = self.results == other.results and self.gradients == other.gradients
+        return same and other.made <= self.made
+
+
+def refuse_what_tells(file: str) -> None:
+    """Raise CannotTraceError where the code of a file may do other things while it is traced: it catches what a tracer raises, or asks."""
+    text = Path(file).read_text(encoding="utf-8")
+    functions = (
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    if any(word in text for word in _TELLING) or any(_catches(one) for one in functions):
+        raise CannotTraceError("it may do something else while it is traced")
+
+
+_TELLING = ("Tracer", "FakeTensor", "is_compiling", "is_tracing", "suppress(")
+
+
+def _catches(function: ast.AST) -> bool:
+    return any(isinstance(node, ast.Try) and node.handlers for node in ast.walk(function))
+
+
+def parameter(value: Any) -> Key:
+    """A parameter of an operation as what is compared: containers by content, arrays by their bytes, other things by what they print as."""
+    if isinstance(value, dict):
+        return tuple((name, parameter(one)) for name, one in sorted(value.items()))
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, *map(parameter, value))
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):
+        return str(value.dtype), tuple(value.shape), value.tobytes()
+    told = repr(value)
+    if not callable(value) and " at 0x" not in told:
+        return type(value).__name__, told
+    if not isinstance(value, Hashable):
+        raise CannotTraceError(f"an operation holds {told[:60]}")
+    return value  # which equals itself; kept as a key, it keeps its identity
