@@ -122,3 +122,9 @@ def test_what_tpus_refuse_is_bad_and_what_was_not_tried_was_not_run(
     judged = judged_for_tpus(GOOD, [TpuProgram("x.mlir", "v5e", error) for error in errors], line, "jax")
     assert (judged.ok, judged.ran) == (ok, ran)
     assert judged.text.endswith(text)
+
+
+def test_what_falls_back_whole_is_bad_though_nothing_is_left_to_compile() -> None:
+    judged = judged_for_tpus(judge(steps(fallbacks=(1, 1)), 2, line), [], line, "torch_xla")
+    assert (judged.ok, judged.ran) == (False, True)
+    assert judged.text.startswith("runs operations on the CPU in every step; nothing to compile for TPUs")

@@ -66,10 +66,12 @@ _HAZARDS: tuple[tuple[EventKind, Callable[[Counts], int], str], ...] = (
 
 
 def judged_for_tpus(judgement: Judgement, programs: Sequence[TpuProgram], line: Line, backend: str) -> Judgement:
-    """A judgement with what does not compile for TPUs. Without programs there is none, nor where a program calls the host as it runs."""
+    """A judgement with what does not compile for TPUs. Without programs there is none, nor where a program calls the host as it runs; what
+    is bad remains so.
+    """
     if judgement.ran and not programs:
         text = f"{judgement.text}; nothing to compile for TPUs: {backend} wrote no StableHLO"
-        return replace(judgement, ok=False, ran=False, text=text)
+        return replace(judgement, ok=False, ran=not judgement.ok, text=text)
     calling = [one.error.what for one in programs if one.error is not None and one.error.kind == "host-sync"]
     if calling:
         return replace(judgement, ok=False, ran=False, text=f"{judgement.text}; not compiled for TPUs: {calling[0]}")

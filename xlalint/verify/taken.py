@@ -10,8 +10,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from xlalint.verify.choices import Choices, brief_of
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SHOWN = 60  # characters of a condition
 
 
 class Branches:
@@ -25,6 +26,7 @@ class Branches:
             self.tree = ast.parse(self._text)
         except (SyntaxError, ValueError):
             self.tree = ast.Module([], [])
+        self._choices = Choices(self.tree)
 
     @property
     def taken(self) -> int:
@@ -39,18 +41,22 @@ class Branches:
     @contextlib.contextmanager
     def following(self) -> Iterator[None]:
         """Follow what is run inside of the `with` block."""
-        steps, file = self._steps, self.file
+        steps, file, choices = self._steps, self.file, self._choices
 
         def enter(frame: FrameType, event: str, argument: Any) -> Any:
             if frame.f_code.co_filename != file:
                 return None
             last = frame.f_code.co_firstlineno
+            ran = choices.following(frame.f_code)
+            frame.f_trace_opcodes = ran is not None
 
             def local(frame: FrameType, event: str, argument: Any) -> Any:
                 nonlocal last
                 if event == "line":
                     steps.add((last, frame.f_lineno))
                     last = frame.f_lineno
+                elif event == "opcode" and ran is not None:
+                    ran.add(frame.f_lasti)
                 return local
 
             return local
@@ -75,6 +81,8 @@ class Branches:
             for node in ast.walk(function):
                 if isinstance(node, (ast.If, ast.While)) and (said := self._judge(node)):
                     told[node.lineno] = said
+            for line, said in self._choices.find_untaken(function):
+                told.setdefault(line, said)
         return sorted(told.items())
 
     def _judge(self, node: ast.If | ast.While) -> str:
@@ -86,8 +94,7 @@ class Branches:
         into = any(_holds(node.body, line) for line in lines)
         past = any(start in test and line not in test and not _holds(node.body, line) for start, line in self._steps)
         ends = isinstance(node, ast.If) and not node.orelse
-        text = ast.unparse(node.test)
-        brief = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+        brief = brief_of(node.test)
         if not into:
             return f"`{brief}` was never true"
         return f"`{brief}` was never false" if not past and not (ends and self._returns_after(node)) else ""
