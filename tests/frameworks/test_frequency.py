@@ -304,6 +304,54 @@ def test_an_attribute_counts_if_methods_change_it(name: str, frequency: str) -> 
     assert finding.frequency == frequency
 
 
+COUNTED_BY_ITSELF = """
+class Trainer:
+    def train(self, model, optimizer, batches):
+        for x in batches:
+            loss = model(x.to(device)).sum()
+            loss.backward()
+            optimizer.step()
+            if {guard}:
+                loss.item()
+            self.seen += 1
+            self.best = max(self.best, self.limit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "frequency"),
+    [
+        ("self.limit == 0", "step"),
+        ("self.best == 0", "step"),
+        ("other.seen == 0", "step"),
+        ("self.seen != 0", "step"),
+        ("self.seen == 0", "nth-step"),
+        ("self.seen == self.limit and self.best", "nth-step"),
+    ],
+)
+def test_an_object_that_counts_the_steps_reaches_one_number_once(guard: str, frequency: str) -> None:
+    (finding,) = check(COUNTED_BY_ITSELF.format(guard=guard))
+    assert finding.frequency == frequency
+
+
+HOOKS = {
+    "training_step": "step",
+    "on_train_batch_end": "step",
+    "validation_step": "evaluation",
+    "test_step": "evaluation",
+    "on_train_epoch_end": "epoch",
+    "validation_epoch_end": "epoch",
+    "on_fit_start": "run",
+    "shown_by_others": "call",
+}
+
+
+def test_hooks_run_as_often_as_their_framework_calls_them() -> None:
+    methods = "".join(f"    def {name}(self, batch, n=0):\n        self.net(batch).sum().item()\n" for name in HOOKS)
+    found = check(f"import pytorch_lightning as pl\nclass Lit(pl.LightningModule):\n{methods}")
+    assert {one.trace[-1].name.rpartition(".")[2]: one.frequency for one in found} == HOOKS
+
+
 def test_an_evaluation_is_told() -> None:
     body = "\n        model.eval()\n        for x in held_out:\n            y = model(x).sum().item()\n"
     (finding,) = check(in_steps("pass") + body)

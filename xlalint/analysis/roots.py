@@ -77,6 +77,12 @@ _TOKENS: Final = frozenset(
 )
 _OF_HOST: Final = frozenset(("from_numpy",))  # makes tensors of the host's arrays
 _EVALUATES: Final = "evaluates a model in a loop"
+_HOOKS: Final = {
+    "run": Frequency.ONCE,
+    "epoch": Frequency.EPOCH,
+    "evaluation": Frequency.EVALUATION,
+    "step": Frequency.STEP,
+}
 _UNCALLED: Final = "in code that nothing in this program calls"
 _PORTED: Final = "trains in a loop: what it does is judged as if its device were the target's"
 _ROLES: Final = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
@@ -235,11 +241,23 @@ class Roots:
 
     def _frequency(self, candidate: Candidate) -> Frequency:
         """Return how often a root runs: an optimizer's methods do at every step, functions that only set something up once, others that
-        anyone may call at each call."""
+        anyone may call at each call, and hooks of a framework as often as its loop comes to them."""
+        often = self._find_hook(candidate.info)
+        if often is not None:
+            return often
         if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == _CALLED_AT_STEPS:
             return Frequency.STEP
         once = self.interpreter.occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP)
         return Frequency.ONCE if once else Frequency.CALL
+
+    def _find_hook(self, info: FunctionInfo) -> Frequency | None:
+        """Return how often a framework calls a method, where it is a hook."""
+        for base in info.owner.library_bases() if info.owner is not None else ():
+            for ancestor in self.apis.ancestors(base):
+                spec = self.apis.klass(ancestor)
+                if spec is not None and info.name in spec.hooks:
+                    return _HOOKS[spec.hooks[info.name]]
+        return None
 
     def _only(self, candidate: Candidate) -> str:
         """Return where a root runs, in words, if no run of the program calls it; "" of others."""

@@ -99,7 +99,8 @@ class ClassSpec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True
 
     `base` says what kind of thing instances are: module, container, tensor, optimizer, scheduler, distribution, dataset,
     config, metric, function, context, host, object. `bases` are library classes to look methods and attributes up in, in
-    order. `traced` are methods that XLA traces when a subclass defines them.
+    order. `traced` are methods that XLA traces when a subclass defines them; `hooks` says how often a framework calls a method:
+    "run", "epoch", "evaluation" or "step".
     """
 
     framework: str
@@ -110,3 +111,4 @@ class ClassSpec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True
     methods: dict[str, Entry] = {}
     attributes: dict[str, Return] = {}
     traced: tuple[str, ...] = ()
+    hooks: dict[str, str] = {}

@@ -23,14 +23,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT = "xlalint-apis-5"
+FORMAT = "xlalint-apis-6"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework", "none")
 _RELEASES = ("since", "until")
 _CONDITIONS = {*_NAME_CONDITIONS, *_RELEASES, "args", "const", "unlike", "rank", "receiver"}
 _CASE_KEYS = {*_CONDITIONS, "returns", "rule", "detail", "variant", "severity", "subject"}
 _ENTRY_KEYS = {"params", "cases", "calls"}
-_CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced"}
+_CLASS_KEYS = {"base", "bases", "init", "call", "methods", "attributes", "traced", "hooks"}
 _TABLE_KEYS = {
     "framework",
     "version",
@@ -329,6 +329,7 @@ def _class(framework: str, name: str, written: Any) -> ClassSpec:
         methods={key: _entry(framework, f"{name}.{key}", value) for key, value in written.get("methods", {}).items()},
         attributes=attributes,
         traced=_names(written.get("traced", ())),
+        hooks=written.get("hooks", {}),
     )
 
 

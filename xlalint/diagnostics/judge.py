@@ -190,6 +190,8 @@ def finding_of(hazard: Hazard, severity: Severity, rule: Rule, data: bytes, line
     message = rule.message_for(hazard.framework, hazard.variant, target).format(
         subject=subject, detail=detail, often=describe_frequency(hazard)
     )
+    if hazard.only not in message:
+        message += f" ({hazard.only})"
     return Finding(
         code=rule.code,
         name=rule.name,

@@ -205,6 +205,16 @@ class DrivenBody:
                         found.add(branch.at)
         return frozenset(found)
 
+    def is_there_for_steps(self, branch: tuple[ir.Statement, ...]) -> bool:
+        """Return whether a branch leads to loops over steps, or takes one, and the body takes none besides: `if args.do_train: train()`."""
+        effects = set(self._effects(branch))
+        leads = not self._words.steps.isdisjoint(effects) or self._calls_any(self._calls.loops, branch)
+        if not leads and not any(self.takes_steps(loop) for loop in loops(branch)):
+            return False
+        inside = list(_plain_statements(branch, nested=True))
+        rest = [one for one in _plain_statements(self._body, nested=True) if one not in inside]
+        return not self._is_step(set(self._effects(rest)))
+
     def find_repeated(self) -> frozenset[str]:
         """The calls of what leads to loops over steps, in loops each turn of which acts in an environment and may learn from it."""
         found = (one for loop in _all_loops(self._body) if _gathers(loop) for one in ir.walk(loop.body))

@@ -509,7 +509,7 @@ def test(frame: Frame, node: ir.Node, rule: str, variant: str = "") -> bool | No
 
 def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | None:
     outcome: bool | None = node.is_and
-    saved = frame.env
+    saved, rate = frame.env, frame.loops.rate
     frame.env = dict(saved)
     last = node.values[-1]
     for operand in node.values:
@@ -519,9 +519,11 @@ def _test_chain(frame: Frame, node: ir.Bool, rule: str, variant: str) -> bool | 
             break
         if result is None:
             outcome = None
+            if operand is not last:
+                frame.loops.rate = frame.rates_unless_off(operand)[not node.is_and]
         assume(frame, operand, node.is_and)
     walrus = {key: value for key, value in frame.env.items() if key not in saved}
-    frame.env = saved
+    frame.env, frame.loops.rate = saved, rate
     saved.update({key: value for key, value in walrus.items() if "." not in key})
     return outcome
 
@@ -534,7 +536,7 @@ def not_(frame: Frame, node: ir.Not) -> Value:
 
 
 def bool_(frame: Frame, node: ir.Bool) -> Value:
-    saved = frame.env
+    saved, rate = frame.env, frame.loops.rate
     frame.env = dict(saved)
     result: Value = NEVER
     for position_, operand in enumerate(node.values):
@@ -550,15 +552,16 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
             break
         if known is None:
             result = join(result, when_truth(value, not node.is_and))
+            frame.loops.rate = frame.rates_unless_off(operand)[not node.is_and]
         assume(frame, operand, node.is_and)
-    frame.env = saved
+    frame.env, frame.loops.rate = saved, rate
     return result
 
 
 def ternary(frame: Frame, node: ir.IfExp) -> Value:
     known = test(frame, node.test, TENSOR_TERNARY)
     saved, rate = frame.env, frame.loops.rate
-    reached = frame.rates_of(node.test)
+    reached = frame.rates_of(node.test) if known is not None else frame.rates_unless_off(node.test)
     result: Value = NEVER
     for wanted, branch in ((True, node.body), (False, node.orelse)):
         if known is None or known is wanted:

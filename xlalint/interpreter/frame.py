@@ -15,6 +15,7 @@ from xlalint.abstract.values import (
     Function,
     Host,
     Instance,
+    LibraryInstance,
     LibrarySymbol,
     Module,
     Tensor,
@@ -25,7 +26,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.device_loops import names_added_to
+from xlalint.interpreter.device_loops import last_name, names_added_to
 from xlalint.interpreter.dispatch_loops import (
     is_collected,
     is_of_call,
@@ -51,6 +52,7 @@ from xlalint.interpreter.guards import (
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
+from xlalint.interpreter.switches import NAMESPACE
 from xlalint.interpreter.traced_arguments import is_structure
 from xlalint.interpreter.turn_flow import adds_up, carries_state, feeds_next_turn, gives_to_next_turn
 from xlalint.lowering import ir
@@ -60,6 +62,7 @@ from xlalint.rules.variants import ASSERT, CALLED, COLLECTED, HOST_ASSERT, LOOP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.interpreter.switches import Switches
     from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 Env = dict[str, Value]
@@ -132,11 +135,33 @@ class Frame:
 
     def rates_of(self, condition: ir.Node) -> tuple[Rate, Rate]:
         """Return how often the code runs that is reached where a condition comes out true, and where it comes out false."""
-        if self.loops.depth and self.context.per_turn:
+        counts = bool(self.loops.depth) and self.context.per_turn
+        if counts:
             condition = spell_out(condition, self._named_guards)
-        if not (may_guard(condition) if self.loops.counters else tests_remainder(condition)):
+        if not (may_guard(condition) if counts or self.loops.counters else tests_remainder(condition)):
             return self.loops.rate, self.loops.rate
         return self._rate_where(condition, True), self._rate_where(condition, False)
+
+    def rates_unless_off(self, condition: ir.Node, reached: tuple[Rate, Rate] | None = None) -> tuple[Rate, Rate]:
+        """Return `rates_of` a condition of which the value is not known; what runs only where something is switched on says so."""
+        if reached is None:
+            reached = self.rates_of(condition)
+        switches = self.interpreter.switches
+        found = switches.outcome(condition)
+        if found is None or not self._may_be_switch(condition, switches):
+            return reached
+        holds, name = found
+        only = switches.describe(name)
+        return (reached[0], reached[1].in_runs(only)) if holds else (reached[0].in_runs(only), reached[1])
+
+    def _may_be_switch(self, condition: ir.Node, switches: Switches) -> bool:
+        """Return whether nothing that a condition reads is a library's own attribute, or a tensor, which only has the name of a switch."""
+        for one in ir.walk(condition):
+            if isinstance(one, (ir.Attr, ir.Name)) and switches.is_off(last_name(one)):
+                holder = self.eval(one.value if isinstance(one, ir.Attr) else one)
+                if any(map(_is_of_library, members(holder) if isinstance(one, ir.Attr) else (holder,))):
+                    return False
+        return True
 
     def rates_at(self, node: ir.If) -> tuple[Rate, Rate]:
         """Return how often the two branches run: the one that takes the steps runs at every step, whatever asks for it."""
@@ -148,6 +173,18 @@ class Frame:
             self._stepping = body.find_stepping_branches()
         return (self.loops.rate, reached[1]) if node.at in self._stepping else reached
 
+    def rates_asked(self, node: ir.If, reached: tuple[Rate, Rate]) -> tuple[Rate, Rate]:
+        """Return how often the two branches run of a test of which the value is not known: `reached`, where nothing has to be asked for.
+
+        A branch that leads to the steps is what a program is there for: that it has to be asked for says nothing.
+        """
+        found = self.rates_unless_off(node.test, reached)
+        if found is reached:
+            return found
+        branch = node.body if found[0] is not reached[0] else node.orelse
+        body = self.interpreter.drivers.within(self.function, self.module)
+        return reached if body.is_there_for_steps(branch) else found
+
     def _named_guards(self) -> dict[str, ir.Node]:
         """Return the conditions that the code keeps under names and that ask for a remainder."""
         if self._guards is None:
@@ -156,7 +193,8 @@ class Frame:
 
     def _rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()
-        around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn)
+        by_default = self.interpreter.switches.outcome
+        around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn, by_default)
         guard = guard_of(condition, wanted, around)
         return self.loops.rate if guard is None else self.loops.rate.under(guard)
 
@@ -453,7 +491,7 @@ class Frame:
             if turn.added is None:
                 turn.added = names_added_to(turn.loop.body)
             counters |= turn.added
-        around = Counting(self.eval, counters, (), (), drives=False)
+        around = Counting(self.eval, counters, (), (), drives=False, by_default=self.interpreter.switches.outcome)
         return not (any(asks_when(one, around) for one in asked) or any(asks_clock(test, body) for test in tests))
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
@@ -589,6 +627,13 @@ class Frame:
 def _reads_what_it_got(context: Context) -> bool:
     """Return whether a function that a loop calls reads what it was handed in the turn, as far as that is known."""
     return not context.done or any(one.variant == CALLED for one in context.sightings.values())
+
+
+def _is_of_library(value: Value) -> bool:
+    """Return whether what is asked for an attribute is a library's, or its instance: but for one that holds the options of a program."""
+    if type(value) is Tensor:
+        return value.sure
+    return type(value) is LibrarySymbol or (type(value) is LibraryInstance and value.name != NAMESPACE)
 
 
 def _is_of_host(value: Value) -> bool:

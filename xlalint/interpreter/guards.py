@@ -28,13 +28,15 @@ _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 class Counting(NamedTuple):
     """Tells what counts around a test: how expressions are evaluated, the names that the loops around it count by, the parameters and the
-    body of the function. `drives`: the function holds the loops of steps, so what it adds to counts these."""
+    body of the function. `drives`: the function holds the loops of steps, so what it adds to counts these. `by_default` says how a
+    condition comes out where nobody switches anything on, None where that does not follow."""
 
     evaluate: Callable[[ir.Node], Value]
     counters: frozenset[str]
     params: tuple[str, ...]
     body: tuple[ir.Statement, ...]
     drives: bool
+    by_default: Callable[[ir.Node], tuple[bool, str] | None]
 
 
 def tests_remainder(test: ir.Node) -> bool:
@@ -172,8 +174,11 @@ def _of_chain(test: ir.Bool, wanted: bool, around: Counting) -> Frequency | None
 def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
     """Return whether a condition lets in single steps, or the first ones.
 
-    The count is some number, or not above it; or an object is in a state that its methods end.
+    The count is some number, or not above it; or an object is in a state that its methods end. What is off lets in none.
     """
+    default = around.by_default(test)
+    if default is not None and default[0] is not wanted:
+        return True
     if type(test) is ir.Bool and test.is_and and wanted:
         return any(_is_passing(one, wanted, around) for one in test.values)
     if type(test) is ir.Compare:
@@ -209,10 +214,16 @@ def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency |
 
 
 def _is_counter(node: ir.Node, around: Counting) -> bool:
-    """Return whether an expression is a name by which a loop of steps counts, or to which it adds."""
+    """Return whether an expression is a name by which a loop of steps counts, or to which it adds; or an object's own count of them."""
     if type(node) is not ir.Name:
-        return False
+        return type(node) is ir.Attr and around.drives and _is_added_to(node, around)
     return node.id in around.counters or (around.drives and node.id in names_added_to(around.body))
+
+
+def _is_added_to(node: ir.Attr, around: Counting) -> bool:
+    """Return whether the body adds to an attribute: `self.step += 1`."""
+    added = (one.target for one in ir.walk(around.body) if type(one) is ir.AugAssign and one.op == "+")
+    return any(type(target) is ir.Attr and path_of(target) == path_of(node) != "" for target in added)
 
 
 def _of_call(test: ir.Call, around: Counting) -> Frequency | None:

@@ -75,6 +75,7 @@ from xlalint.interpreter.library_functions import call_external
 from xlalint.interpreter.occasions import Occasions
 from xlalint.interpreter.passed_values import passed_values
 from xlalint.interpreter.spelling import path_of
+from xlalint.interpreter.switches import Switches
 from xlalint.interpreter.targets import Targets
 from xlalint.interpreter.traced_arguments import (
     arguments_of_method,
@@ -168,6 +169,7 @@ class Interpreter:
         self._converted: dict[FunctionInfo, bool] = {}
         self.drivers = Drivers(libraries.steps, program)
         self.occasions = Occasions(program, self.drivers, self.tables.kind)
+        self.switches = Switches(program, self.occasions.uncalled)
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self._begun: dict[Context, int] = {}  # at which place each recursion began that left something behind

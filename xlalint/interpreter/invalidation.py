@@ -26,6 +26,7 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     Places of the module's own statements count from the file's beginning, so these are run again. What used their values may go on to.
     """
     _drop_module(interpreter, module.index)
+    interpreter.switches = interpreter.switches.after(module, functions)
     if not functions:
         return
     interpreter.drivers = interpreter.drivers.after(functions)

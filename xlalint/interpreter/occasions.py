@@ -58,7 +58,7 @@ class Occasions:
         self._states: dict[int, str] = {}
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
-        self._uncalled = Uncalled(program, drivers)
+        self.uncalled = Uncalled(program, drivers)
         self._worked_out = False
 
     def of(self, info: FunctionInfo) -> Occasion:
@@ -86,7 +86,7 @@ class Occasions:
             self._calls.get(info) == info.ir.calls and drivers.role(info) is Role.NONE and info not in self._seldom
             for info in changed
         )
-        same = self._worked_out and same and self._uncalled.holds_after(changed)
+        same = self._worked_out and same and self.uncalled.holds_after(changed)
         return self if same else Occasions(self._program, drivers, self._kind_of)
 
     # -------------------------------------------------------------------------------------------- answers
@@ -114,7 +114,7 @@ class Occasions:
         for info in functions:
             for name in info.ir.calls:
                 callers[name].append(info)
-        found = dict.fromkeys(self._uncalled.find(), Occasion.NEVER)
+        found = dict.fromkeys(self.uncalled.find(), Occasion.NEVER)
         for _ in range(_ROUNDS):
             fresh = {
                 info: occasion

@@ -27,29 +27,33 @@ def costliest(costs: Iterable[Cost]) -> Cost:
 
 class Rate(NamedTuple):
     """How often code runs in a function that is entered now and then: at least so often as `floor` says, since a loop around it takes the
-    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it."""
+    steps, at most so often as `ceiling` says, since a guard lets it run at every n-th step. `looped`: a loop within these repeats it.
+    `only` as of `Cost`."""
 
     floor: Frequency = Frequency.ONCE
     ceiling: Frequency = Frequency.STEP
     looped: bool = False
+    only: str = ""
 
     def of(self, entered: Cost) -> Cost:
         """Return how often the code runs where its function is entered so often."""
         frequency = min(max(entered.frequency, self.floor), self.ceiling)
+        only = entered.only or self.only
         if frequency >= Frequency.CALL:
-            return Cost(frequency, only=entered.only)
+            return Cost(frequency, only=only)
         looped = self.looped or (entered.looped and frequency is entered.frequency)
-        return Cost(frequency, looped, entered.only)
+        return Cost(frequency, looped, only)
 
     def join(self, other: Rate) -> Rate:
         """Return how often what both speak of runs."""
         if self == other:
             return self
-        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped)
+        only = min(self.only, other.only)  # "", if one of the two asks for nothing
+        return Rate(max(self.floor, other.floor), max(self.ceiling, other.ceiling), self.looped or other.looped, only)
 
     def in_steps(self, frequency: Frequency) -> Rate:
         """Return the rate in a loop whose turns are steps."""
-        return Rate(frequency, frequency)
+        return Rate(frequency, frequency, only=self.only)
 
     def in_epochs(self) -> Rate:
         """Return the rate in a loop around such a loop."""
@@ -61,7 +65,11 @@ class Rate(NamedTuple):
 
     def under(self, guard: Frequency) -> Rate:
         """Return the rate under a guard that lets code run so often."""
-        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard)
+        return self if self.ceiling <= guard else Rate(min(self.floor, guard), guard, only=self.only)
+
+    def in_runs(self, only: str) -> Rate:
+        """Return the rate of what runs only where something is asked for."""
+        return self if self.only else self._replace(only=only)
 
 
 ALWAYS = Rate()

@@ -272,6 +272,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     if truth is not None:
         assume(frame, node.test, truth)
         return _exec_at(frame, node.body if truth else node.orelse, reached[not truth])
+    asked_for = frame.rates_asked(node, reached)
     before = frame.env
     taken = dict(before)
     frame.env = taken
@@ -280,19 +281,19 @@ def if_(frame: Frame, node: ir.If) -> bool:
     frame.paths.branch_depth += 1
     mine = len(frame.paths.tests)
     frame.paths.tests.append(node.test)
-    falls = _exec_at(frame, node.body, reached[0])
+    falls = _exec_at(frame, node.body, asked_for[0])
     frame.paths.remembers = outer
     taken = frame.env
     other = dict(before)
     frame.env = other
     assume(frame, node.test, False)
     frame.paths.tests[mine] = ir.Not(node.test, node.at)
-    other_falls = _exec_at(frame, node.orelse, reached[1])
+    other_falls = _exec_at(frame, node.orelse, asked_for[1])
     other = frame.env
     if falls and not other_falls:
         frame.paths.tests[mine] = node.test
     if falls is not other_falls:  # what follows runs as often as the branch that reaches it
-        frame.loops.rate = reached[other_falls]
+        frame.loops.rate = (reached if _ends_run(node.orelse if falls else node.body) else asked_for)[other_falls]
     if falls == other_falls or _only_raises(node.orelse if falls else node.body):
         frame.paths.branch_depth -= 1  # else what follows runs only where it is not left before
         del frame.paths.tests[mine]

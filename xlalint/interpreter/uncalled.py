@@ -49,7 +49,7 @@ class Uncalled:
 
     def find(self) -> set[FunctionInfo]:
         """Return the functions that nothing names but themselves and one another, and the methods of classes that are never made."""
-        if not any(map(self._is_script, self._modules)):
+        if not self.has_script():
             return set()
         functions = [info for module in self._modules for info in module.functions]
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
@@ -70,6 +70,22 @@ class Uncalled:
                 break
             uncalled |= fresh
         return uncalled
+
+    def has_script(self) -> bool:
+        """Return whether a user starts a module of the program: else it is a library."""
+        return any(map(self._is_script, self._modules))
+
+    def find_closed(self) -> set[FunctionInfo]:
+        """Return the functions that nothing but code of the program calls, as far as it says: no others import them, none is looked up by
+        a name that is put together, and no library calls a method of its class."""
+        looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
+        return {
+            info
+            for module in joined - looked_up
+            if _folder_of_package(module) not in installed
+            for info in module.functions
+            if info.key not in self._program.exported and (_is_called_by_python(info) or self._is_plain(info.owner))
+        }
 
     def holds_after(self, changed: Iterable[FunctionInfo]) -> bool:
         """Return whether functions with other bodies than before name what they named."""
@@ -157,6 +173,10 @@ class Uncalled:
             if isinstance(value, Module):
                 yield from self._list_seen(value.info)
 
+    def _is_plain(self, owner: ClassInfo | None) -> bool:
+        """Return whether no library calls methods of a class, but for those that Python calls."""
+        return owner is None or all(base.partition(".")[0] in self._plain for base in owner.library_bases())
+
     def _may_be_uncalled(self, info: FunctionInfo, looked_up: bool) -> bool:
         """Return whether it says something of a function that nothing of the program names it."""
         module, owner = info.module, info.owner
@@ -168,7 +188,7 @@ class Uncalled:
             return False
         if owner is None:
             return not looked_up
-        if any(base.partition(".")[0] not in self._plain for base in owner.library_bases()):
+        if not self._is_plain(owner):
             return False
         if any("getattr" in module.functions[index].ir.calls for index in owner.ir.methods.values()):
             return False

@@ -162,7 +162,9 @@ class Analysis:
 
     def _digest_common(self) -> bytes:
         """Digest what every result depends on."""
-        return self.interpreter.drivers.digest() + self.interpreter.shown_targets.digest() + self._configured
+        interpreter = self.interpreter
+        found = interpreter.drivers.digest() + interpreter.shown_targets.digest() + interpreter.switches.digest()
+        return found + self._configured
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
         """Analyse the roots of some modules, by index."""

@@ -1,0 +1,193 @@
+"""What a program leaves off unless somebody asks for it: what that costs is information, and says what asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from xlalint.config import Settings
+from xlalint.diagnostics.finding import Finding
+from xlalint.project import check_paths
+from xlalint.project.session import Session
+
+PROGRAM = """
+import argparse
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, deep=False):
+        super().__init__()
+        self.deep = deep
+        self.body = nn.Linear(3, 3)
+
+    def forward(self, x, extra=None):
+        y = self.body(x)
+        if {inside}:
+            print(y.sum().item())
+        return y
+
+def show(args, loss):
+    print(loss.item())
+
+def show_more(args, loss):
+    if args.debug:
+        print(loss.item())
+
+def train(args, model, optimizer, batches):
+    for i, x in enumerate(batches):
+        x = x.cuda()
+        loss = {called}.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+{step}
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--debug", action="store_true")
+    parser.add_argument("--loud", "-l", type=int, default=0)
+    parser.add_argument("--plot-dir", type=str)
+    parser.add_argument("--kind", type=str, default="")
+    parser.add_argument("--cuda", action="store_true")
+    parser.add_argument("--fast", action="store_false")
+    parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--needed", required=True)
+    parser.add_argument("folder")
+    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--set", action="store_true")
+    parser.add_argument("--listed", action="store_true")
+    parser.add_argument("--sent-away")
+    parser.set_defaults(set=True)
+    parser.parse_args(["--listed"])
+    args = parser.parse_args()
+    args.changed = not args.fast
+    if args.sent_away is None:
+        raise ValueError
+    {parsed}
+    model = {made}.cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    train(args, model, optimizer, torch.utils.data.DataLoader(load()))
+
+if __name__ == "__main__":
+    main()
+"""
+ON = {
+    "by default": "args.fast",
+    "by a number": "args.every",
+    "by what is no option": "args.other",
+    "where it is off": "not args.debug",
+    "where one of two is on": "args.debug or args.fast",
+    "by where a device is": "args.cuda",
+    "by who chooses one of several": "args.kind == 'l1'",
+    "where the option is required": "args.needed",
+    "where it is a positional": "args.folder",
+    "by who assigns it": "args.changed",
+    "by another default": "args.set",
+    "by a list of arguments": "args.listed",
+    "by a library's attribute of that name": "torch.debug",
+}
+OFF = {
+    "a flag": ("args.debug", "debug"),
+    "a flag and more": ("args.debug and i > 0", "debug"),
+    "a number": ("args.loud > 0", "loud"),
+    "a text": ("args.plot_dir is not None", "plot_dir"),
+    "two flags": ("args.debug or args.loud", "debug"),
+    "by its name": ("getattr(args, 'debug', False)", "debug"),
+    "by its name in a table": ("vars(args).get('debug', 0)", "debug"),
+}
+AGAIN = "".join(f"\n            {line}" for line in ("loss.item()", "loss.backward()", "optimizer.step()"))
+SHAPES = {
+    "in an expression": "value = loss.item() if args.debug else 0",
+    "in a condition": "if args.debug and loss.item() > 0: pass",
+    "in the other branch": "value = 0 if not args.debug else loss.item()",
+    "through a call": "show_more(args, loss)",
+    "around a call": "if args.debug: show(args, loss)",
+    "beside a step that has to be asked for": f"if args.debug:{AGAIN}",
+    "after it went on": "if not args.debug: continue\n        loss.item()",
+}
+NET_ON: dict[str, dict[str, str]] = {
+    "by who makes the module": {"made": "Net(deep=True)"},
+    "by position": {"made": "Net(True)"},
+    "from settings": {"made": "Net(**load())"},
+    "by another option's value": {"made": "Net(deep=args.fast)"},
+    "by who is handed the class": {"parsed": "register(Net)"},
+    "by who assigns the attribute": {"parsed": "model.deep = load()"},
+    "by who calls the module": {"inside": "extra is not None", "called": "model(x, x)"},
+    "by who calls it with more": {"inside": "extra is not None", "called": "model(*load(x))"},
+    "by each setting of a file": {"made": "Net(deep=args.debug)", "parsed": "for k in load(): args.more[k] = 1"},
+    "by a file of settings": {"made": "Net(deep=args.debug)", "parsed": "vars(args).update(load())"},
+}
+NET_OFF: dict[str, dict[str, str]] = {
+    "a parameter": {},
+    "a parameter given an option": {"made": "Net(deep=args.debug)", "parsed": "setattr(other, name, 1)"},
+    "a parameter that is passed false": {"made": "Net(False)"},
+    "what a module is not called with": {"inside": "extra is not None"},
+}
+
+
+def check(folder: Path, **parts: str) -> list[Finding]:
+    """Check the program with some of its parts given."""
+    whole = {"inside": "self.deep", "called": "model(x)", "step": "", "parsed": "", "made": "Net()", **parts}
+    (folder / "run.py").write_text(PROGRAM.format(**whole))
+    report = check_paths([folder], Settings(target="torch_xla", show_info=True))
+    assert not report.failures
+    return [one for one in report.findings if one.code == "XLA301"]
+
+
+def step(guards: Iterable[str]) -> str:
+    return "".join(f"        if {guard}:\n            loss.item()\n" for guard in guards)
+
+
+def test_what_may_be_on_costs_and_what_is_off_is_information(tmp_path: Path) -> None:
+    guards = [*ON.values(), *(guard for guard, _ in OFF.values())]
+    found = [one for one in check(tmp_path, step=step(guards)) if one.trace[-1].name == "train"]
+    told = dict(zip((*ON, *OFF), found, strict=True))
+    assert {name: told[name].severity for name in ON} == dict.fromkeys(ON, "warning")
+    assert not any("only " in told[name].message for name in ON)
+    assert {name: told[name].severity for name in OFF} == dict.fromkeys(OFF, "info")
+    assert all(told[name].message.endswith(f", only with `--{option}`") for name, (_, option) in OFF.items())
+
+
+def test_however_it_is_written(tmp_path: Path) -> None:
+    found = check(tmp_path, step="".join(f"        {line}\n" for line in SHAPES.values()))
+    outside = [one for one in found if one.trace[-1].name != "Net.forward"]
+    assert len(outside) == len(SHAPES)
+    assert {one.severity for one in outside} == {"info"}
+    assert all("only with `--debug`" in one.message for one in outside)
+
+
+@pytest.mark.parametrize("name", NET_ON)
+def test_what_something_gives_a_module_costs(name: str, tmp_path: Path) -> None:
+    (found,) = check(tmp_path, **NET_ON[name])
+    assert found.severity == "warning"
+
+
+@pytest.mark.parametrize("name", NET_OFF)
+def test_what_nothing_gives_a_module_is_information(name: str, tmp_path: Path) -> None:
+    (found,) = check(tmp_path, **NET_OFF[name])
+    assert found.severity == "info"
+    assert ", only if `" in found.message
+
+
+def test_a_package_leaves_to_others_what_is_on(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("from lib.part import Net\n")
+    (tmp_path / "lib" / "part.py").write_text(PROGRAM.partition("def show")[0].format(inside="self.deep"))
+    report = check_paths([tmp_path], Settings(target="torch_xla", show_info=True))
+    assert {one.severity for one in report.findings if one.code == "XLA301"} == {"warning"}
+
+
+def test_a_default_that_is_changed_switches_on(tmp_path: Path) -> None:
+    check(tmp_path)
+    path = tmp_path / "run.py"
+    off = path.read_text()
+    session = Session([tmp_path], Settings(target="torch_xla", show_info=True))
+    session.load()
+    found = []
+    for text in (off, off.replace("model = Net()", "model = Net(1)"), off):
+        session.change(str(path), text.encode())
+        found.append([one.severity for one in session.report().findings if one.code == "XLA301"])
+    assert found == [["info"], ["warning"], ["info"]]
