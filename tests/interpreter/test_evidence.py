@@ -120,6 +120,22 @@ SILENT = {
         def f(x: Tensor, y: Tensor):
             return x.to(y), x.to(y, torch.float32), x.type_as(y), torch.ones(3).to(torch.zeros(3))
         """,
+    "samples of what is not known, and an entropy that a class computes itself": """
+        class Code:
+            def entropy(self):
+                return 0.5
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return x * float(self.memory.sample()) * float(Code().entropy())
+        """,
+    "the error path of what is tried": """
+        def f(x: Tensor, extend):
+            try:
+                extend(x)
+            except (NotImplementedError, RuntimeError):
+                extend(x.tolist())
+        """,
+    "a kind that a name tells": "def f(x: Tensor, table):\n    return x if table.kind().type('sum') > 0 else -x\n",
     "an item that is known in each case": """
         class M(nn.Module):
             def forward(self, x: Tensor):
@@ -418,6 +434,28 @@ FOUND = {
             return x.to(torch.zeros(3)), x.type_as(x.cpu())
         """,
         ["XLA302", "XLA302", "XLA302"],
+    ),
+    "the entropy of what is not known": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                return x * float(self.policy(x).entropy().mean())
+        """,
+        ["XLA301"],
+    ),
+    "another way where one is not implemented": (
+        """
+        def f(x: Tensor, extend):
+            try:
+                extend(x)
+            except NotImplementedError:
+                extend(x.tolist())
+        """,
+        ["XLA302"],
+    ),
+    "a type that only tensors are given": (
+        "def f(x: Tensor, table):\n    return x if table.count() - table.kept().type(torch.long) > 0 else -x\n",
+        ["XLA105"],
     ),
     "types of the CPU's tensors": (
         """

@@ -633,10 +633,11 @@ def try_(frame: Frame, node: ir.Try) -> bool:
         frame.env = dict(start)
         if handler.name:
             frame.bind(handler.name, UNKNOWN)
-        frame.paths.suppressed += 1
+        failed = not _is_other_way(handler)
+        frame.paths.suppressed += failed
         if frame.exec(handler.body):
             ends.append(frame.env)
-        frame.paths.suppressed -= 1
+        frame.paths.suppressed -= failed
     frame.env = ends[0] if ends else start
     frame.merge(ends[1:])
     final = frame.exec(node.final)
@@ -658,6 +659,12 @@ _TRACING_ERRORS: Final = frozenset(
         "OperatorNotAllowedInGraphError",
     )
 )
+
+
+def _is_other_way(handler: ir.Handler) -> bool:
+    """Return whether a handler is the other way to do what is tried, and no error path: what is not implemented is so at each call."""
+    kind = handler.type
+    return type(kind) is ir.Name and kind.id == "NotImplementedError"
 
 
 def _catches_tracing(frame: Frame, handler: ir.Handler) -> bool:

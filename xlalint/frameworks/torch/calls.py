@@ -151,9 +151,9 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
 
 def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
-    """Run `x.to(dtype)` and `x.to("cpu")` of what is not known: in code that steps run, that is a tensor. What an object keeps may be a
-    module, and so is what a class makes. What a loop over steps gives is a batch, wherever it is moved to."""
-    if type(node.func) is not ir.Attr or node.func.name != "to" or _is_made_by_class(node.func.value):
+    """Run `x.to(dtype)`, `x.type(dtype)` and `x.to("cpu")` of what is not known: in code that steps run, that is a tensor. What an object
+    keeps may be a module, and so is what a class makes. What a loop over steps gives is a batch, wherever it is moved to."""
+    if type(node.func) is not ir.Attr or node.func.name not in _CONVERTING or _is_made_by_class(node.func.value):
         return None
     root = path_of(node.func.value).partition(".")[0]
     if root and root == frame.scope.receiver_name:
@@ -161,7 +161,7 @@ def convert_unknown(frame: Frame, arguments: Arguments, node: ir.Call) -> Value 
     if frame.interpreter.annotations.framework(frame.module) != "torch":
         return None
     given = [*arguments.args[:2], *(arguments.keywords.get(name, UNKNOWN) for name in ("device", "dtype"))]
-    entry = frame.apis.method("torch", "to")
+    entry = frame.apis.method("torch", node.func.name)
     if entry is None:
         return None
     if not (any(dtype_of(value) or value in _ON_HOST for value in given) or _is_of_batch(frame, node.func.value)):
@@ -220,6 +220,7 @@ def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Valu
 
 
 _ON_HOST: Final = (constant("cpu"), host("device:cpu"))
+_CONVERTING: Final = ("to", "type")
 
 
 def _from_numpy(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:

@@ -7,6 +7,7 @@ on other parameters cannot be checked and is passed over (torch/distributions/di
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, TRUE, UNKNOWN, Instance, LibraryInstance, Value, foreign, method, tensor
@@ -33,8 +34,7 @@ _CAPTURED = (("torch_compile", "off"),)
 _DENSITY = "log_prob"
 # What is asked of an object of which nothing is known, and of distributions alone.
 OF_UNKNOWN: dict[str, Callable[[], Value]] = {
-    _DENSITY: lambda: method(foreign(_BASE), _DENSITY),
-    "_validate_sample": lambda: method(foreign(_BASE), "_validate_sample"),
+    name: partial(method, foreign(_BASE), name) for name in (_DENSITY, "_validate_sample", "entropy", "rsample")
 }
 # The methods that are asked about points of the sample space, by whatever name they call them.
 _OF_VALUES = frozenset((_DENSITY, "cdf", "icdf", "_validate_sample"))
