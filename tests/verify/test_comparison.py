@@ -141,7 +141,7 @@ def test_edges_can_be_left_out(compare: Compare) -> None:
 
 def test_a_rewrite_that_does_not_end_is_refuted(compare: Compare) -> None:
     after = FORM.format("while not mask.any(): pass\n    return x[mask].sum(0)")
-    found = compare(FORM.format(ORIGINAL), after, limits=Limits(30))
+    found = compare(FORM.format(ORIGINAL), after, limits=Limits(15))
     assert found.verdict.kind == "refuted"
     assert "TimeoutError" in found.verdict.reason
 

@@ -34,7 +34,7 @@ class f(torch.nn.Module):
 
 def main() -> None:
     framework = sys.argv[1]
-    backend = backend_of({"torch": "torch_compile", "jax": "jax"}[framework])
+    backend = backend_of({"torch": "torch_compile", "tensorflow": "tensorflow", "jax": "jax"}[framework])
     pairs = sabotages(framework, HERE)
     if framework == "torch":
         one, other = (_BUFFERS.format(name=name) for name in "ab")

@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
-WHAT = {"torch": "FX graph", "jax": "jaxpr"}
+WHAT = {"torch": "FX graph", "tensorflow": "graph", "jax": "jaxpr"}
 
 
 @pytest.mark.parametrize(
     "framework",
-    [pytest.param("torch", marks=pytest.mark.torch_xla), pytest.param("jax", marks=pytest.mark.jax)],
+    [
+        pytest.param("torch", marks=pytest.mark.torch_xla),
+        pytest.param("tensorflow", marks=pytest.mark.tensorflow),
+        pytest.param("jax", marks=pytest.mark.jax),
+    ],
 )
 def test_programs_that_are_traced_alike(framework: str) -> None:
     if find_spec(framework) is None:

@@ -67,6 +67,13 @@ def _catches(function: ast.AST) -> bool:
     return any(isinstance(node, ast.Try) and node.handlers for node in ast.walk(function))
 
 
+def plain(value: Any) -> Key:
+    """A result that is no array, as what is compared; CannotTraceError for what may hold some."""
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        return type(value).__name__, repr(value)
+    raise CannotTraceError(f"nothing is known of a `{type(value).__name__}`")
+
+
 def parameter(value: Any) -> Key:
     """A parameter of an operation as what is compared: containers by content, arrays by their bytes, other things by what they print as."""
     if isinstance(value, dict):

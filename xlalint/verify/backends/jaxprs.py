@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xlalint.verify.content import Anatomy
-from xlalint.verify.numbering import CannotTraceError, Key, Numbering, Traced, parameter
+from xlalint.verify.numbering import CannotTraceError, Key, Numbering, Traced, parameter, plain
 
 _CALLS = {
     **dict.fromkeys(("jit", "pjit", "closed_call", "remat2", "checkpoint"), "jaxpr"),
@@ -48,8 +48,8 @@ def trace(take: Callable[[Any], Taken], given: Any, numbering: Numbering) -> Tra
         if outputs.opaque:
             raise CannotTraceError(f"nothing is known of {outputs.opaque[0]}")
         left = {p: one for p, one in zip(behind.paths, behind.items, strict=True) if isinstance(one, jax.core.Tracer)}
-        plain = [None if _is_array(one) else parameter(one) for one in outputs.items]
-        told[:] = [outputs.parts, outputs.paths, tuple(plain), tuple(left)]
+        others = [None if _is_array(one) else plain(one) for one in outputs.items]
+        told[:] = [outputs.parts, outputs.paths, tuple(others), tuple(left)]
         ends[:] = [
             n for n, one in enumerate(outputs.items) if _is_array(one) and jnp.issubdtype(one.dtype, jnp.inexact)
         ]

@@ -19,10 +19,10 @@ import msgspec
 import numpy as np
 import tensorflow as tf
 
-from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, values
+from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, tensorflow_graphs, values
 from xlalint.verify.backends.tensorflow_prints import heard_by_python
 from xlalint.verify.backends.values import Gradients
-from xlalint.verify.content import Kinds, take_apart
+from xlalint.verify.content import Anatomy, Kinds, take_apart
 from xlalint.verify.emitted import listening
 from xlalint.verify.held import HeldSnapshot, can_change, changes, held_by, is_of_users, snapshot
 from xlalint.verify.inputs import fill_sizes
@@ -30,6 +30,7 @@ from xlalint.verify.inputs.containers import Build
 from xlalint.verify.inputs.functions import function_of
 from xlalint.verify.meters.tensorflow import TensorFlowMeter
 from xlalint.verify.model import Event, NamedFunction, Place, Specs, Step
+from xlalint.verify.numbering import Numbering, Traced
 from xlalint.verify.places import definition, headline, is_users
 
 
@@ -45,6 +46,7 @@ class TensorFlow:
     """A `Backend`. A step is one call. Gradients come from a second instance that is called alike, since a call may change variables."""
 
     name = "tensorflow"
+    traces = "graph"
     settings = ()
 
     def compile_only(self, program: Program, specs: Specs, ceiling: int, folder: str) -> str:
@@ -69,6 +71,19 @@ class TensorFlow:
             return ""
         _write(values.Programs(folder, self.name), applied.function, arguments)
         return values.too_large(needed, ceiling)
+
+    def trace(self, program: Program, given: Mapping[str, Any], numbering: Numbering) -> Traced:
+        """Number what a call computes."""
+        seed(0)
+        subject = program.make()
+        call = tf.autograph.experimental.do_not_convert(getattr(subject, "python_function", subject))
+
+        def take(arguments: Any) -> tuple[Anatomy, Anatomy]:
+            args, kwargs = arguments
+            outputs = take_apart(call(*args, **kwargs), KINDS)
+            return outputs, take_apart({"held": held_by(subject), "arguments": arguments}, STATE_KINDS)
+
+        return tensorflow_graphs.trace(take, list(make_tensors(given, program.builder())), numbering)
 
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options

@@ -13,7 +13,7 @@ from xlalint.verify.backends import Program, torch_capture, torch_values, values
 from xlalint.verify.content import take_apart
 from xlalint.verify.held import held_by
 from xlalint.verify.inputs.containers import nest
-from xlalint.verify.numbering import CannotTraceError, Key, Numbering, Traced, parameter
+from xlalint.verify.numbering import CannotTraceError, Key, Numbering, Traced, parameter, plain
 
 _aten = torch.ops.aten
 _SAME = frozenset((_aten.detach, _aten.alias))
@@ -48,9 +48,9 @@ def trace(program: Program, given: Mapping[str, Any], numbering: Numbering) -> T
             raise CannotTraceError(f"nothing is known of {outputs.opaque[0]}")
         behind = take_apart({"held": held_by(call), "arguments": own}, torch_values.STATE_KINDS)
         left = {p: one for p, one in zip(behind.paths, behind.items, strict=True) if isinstance(one, FakeTensor)}
-        plain = [None if isinstance(one, torch.Tensor) else parameter(one) for one in outputs.items]
+        others = [None if isinstance(one, torch.Tensor) else plain(one) for one in outputs.items]
         ends = {n: one for n, one in enumerate(outputs.items) if _has_gradient(one)}
-        told[:] = [outputs.parts, outputs.paths, tuple(plain), tuple(left), tuple(ends)]
+        told[:] = [outputs.parts, outputs.paths, tuple(others), tuple(left), tuple(ends)]
         results = [*(one for one in outputs.items if isinstance(one, torch.Tensor)), *left.values()]
         shapes[:] = [(tuple(one.shape), str(one.dtype), str(one.layout)) for one in results]
         return [*results, *torch_values.gradients(ends, [*wanted, *parameters])]
