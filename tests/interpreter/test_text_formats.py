@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Findings
-from xlalint.interpreter.text_formats import brace_numbers, percent_numbers
+from xlalint.interpreter.text_formats import brace_fields, percent_numbers
 
 TORCH = """
 import torch
@@ -36,6 +36,9 @@ SILENT = [
     '"{n}".format(n=i)',
     '"{}".format(x.shape)',
     '"{}".format([t, i])',
+    '"{a.shape} {a.dtype}".format(a=a)',
+    '"{0.ndim} {1.shape}".format(a, b)',
+    '"a text so long that it is not kept\\tbut for what is filled in, which are shapes alone {a.shape}".format(a=a)',
     "name.format(t, *[i, count])",
     'f"{t} {i:.3f} {x.shape} {x.dtype}"',
     'f"{[t, i]}"',
@@ -62,6 +65,9 @@ FOUND = [
     '"{n}".format(n=a)',
     '"{}".format((a, b))',
     '"{} {}".format(i, *[a, b])',
+    '"{a.shape} {a}".format(a=a)',
+    '"{x.T:}".format(x=x)',
+    '"a text so long that it is not kept\\tbut for what is filled in, which is a tensor at last {x.T}".format(x=x)',
     "name.format(a)",
     'f"{i} {a}"',
     'f"{[a, b]}"',
@@ -80,6 +86,54 @@ def test_numbers_and_shapes_are_left_alone(findings: Findings, statement: str) -
 @pytest.mark.parametrize("statement", FOUND)
 def test_a_tensor_that_becomes_text_is_found(findings: Findings, statement: str) -> None:
     assert findings(TORCH.format(statement=statement), "torch_xla") == [("XLA303", "warning")]
+
+
+METERS = """
+import torch
+from torch import nn
+
+class Meter:
+    def __init__(self):
+        self.total = self.count = self.avg = 0
+    def update(self, value, n=1):
+        self.total += value * n
+        self.count += n
+        self.avg = self.total / self.count
+
+def train(loader, model, optimizer, device):
+    losses, top = Meter(), Meter()
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.cross_entropy(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        top.update(loss, len(y))
+        losses.update(len(y))
+        if i % 100 == 0:
+            {statement}
+"""
+OF_NUMBERS = [
+    'print("{loss.avg:.3f}".format(loss=losses))',
+    'print("{loss.avg}\\t{top.count}".format(loss=losses, top=top))',
+    'print(f"{losses.avg} {top.count}")',
+    "float(losses.avg)",
+]
+OF_TENSORS = [
+    'print("{loss.avg:.3f}\\t{top.avg:.3f}".format(loss=losses, top=top))',
+    'print("{0.avg} {1.total}".format(losses, top))',
+    'print(f"{losses.avg} {top.avg:.3f}")',
+    'print("%.3f" % top.avg)',
+]
+
+
+@pytest.mark.parametrize("statement", OF_NUMBERS)
+def test_what_keeps_numbers_is_left_alone(findings: Findings, statement: str) -> None:
+    assert findings(METERS.format(statement=statement), "torch_xla") == []
+
+
+@pytest.mark.parametrize("statement", OF_TENSORS)
+def test_what_keeps_tensors_of_the_loop_is_read(findings: Findings, statement: str) -> None:
+    assert [code for code, _ in findings(METERS.format(statement=statement), "torch_xla")] == ["XLA303"]
 
 
 JAX = "import jax\n\n@jax.jit\ndef f(x):\n    a = x.sum()\n    {statement}\n    return x\n"
@@ -129,19 +183,21 @@ def test_conversions(text: str, numbers: tuple[bool, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "fields"),
     [
-        ("", {}),
-        ("{{}}", {}),
-        ("{} {}", {"0": False, "1": False}),
-        ("{:.2f} {}", {"0": True, "1": False}),
-        ("{1} {0:d}", {"1": False, "0": True}),
-        ("{loss:.3f} {name}", {"loss": True, "name": False}),
-        ("{x.y[0]:f}", {"x": True}),
-        ("{x!r:>9}", {"x": False}),
-        ("{x} {x:f}", {"x": True}),
-        ("{", {}),
+        ("", []),
+        ("{{}}", []),
+        ("{} {}", [("0", (), False), ("1", (), False)]),
+        ("{:.2f} {}", [("0", (), True), ("1", (), False)]),
+        ("{1} {0:d}", [("1", (), False), ("0", (), True)]),
+        ("{loss:.3f} {name}", [("loss", (), True), ("name", (), False)]),
+        ("{loss.val:.3f} {x.y.z}", [("loss", ("val",), True), ("x", ("y", "z"), False)]),
+        ("{.val}", [("0", ("val",), False)]),
+        ("{x.y[0]:f}", [("x", ("y",), True)]),
+        ("{x[y].z}", [("x", (), False)]),
+        ("{x!r:>9}", [("x", (), False)]),
+        ("{", []),
     ],
 )
-def test_fields(text: str, asked: dict[str, bool]) -> None:
-    assert brace_numbers(text) == asked
+def test_fields(text: str, fields: list[tuple[str, tuple[str, ...], bool]]) -> None:
+    assert brace_fields(text) == fields

@@ -43,9 +43,9 @@ from xlalint.abstract.values import (
     tensors,
 )
 from xlalint.interpreter.narrowing import describe, is_instance
-from xlalint.interpreter.spelling import position, spelling
+from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.interpreter.subscripts import rebind, with_item
-from xlalint.interpreter.text_formats import brace_numbers, percent_numbers
+from xlalint.interpreter.text_formats import brace_fields, percent_numbers
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     AUTOGRAPH_UNSUPPORTED,
@@ -473,14 +473,21 @@ def report_percent(frame: Frame, text: Value, value: Value, at: int, node: ir.No
 
 def report_braces(frame: Frame, text: Value, given: CallArguments, node: ir.Call) -> None:
     """Report tensors among what `text.format(…)` puts into a text."""
-    asked = brace_numbers(text.value) if type(text) is Const and isinstance(text.value, str) else {}
+    fields = brace_fields(text.value) if type(text) is Const and isinstance(text.value, str) else []
+    asked = {one.argument: one.asked for one in sorted(fields, key=lambda one: one.asked)}
+    inside = {one.argument for one in fields if one.attributes} - {one.argument for one in fields if not one.attributes}
     named = dict(node.keywords)
-    values: list[tuple[Value, ir.Node, bool]] = []
-    for number, value in enumerate(given.args):
-        part = node.args[number] if number < len(node.args) else node
-        values.append((value, part, asked.get(str(number), False)))
-    values += [(value, named.get(name, node), asked.get(name, False)) for name, value in given.keywords.items()]
+    given_here = [(str(n), value, node.args[n] if n < len(node.args) else node) for n, value in enumerate(given.args)]
+    given_here += [(name, value, named.get(name, node)) for name, value in given.keywords.items()]
+    values = [(value, part, asked.get(name, False)) for name, value, part in given_here if name not in inside]
     values += [(value, node, False) for value in (given.rest, given.extra) if value is not None]
+    nodes = {name: part for name, _, part in given_here}
+    for one in fields:
+        if one.attributes and path_of(nodes.get(one.argument, node)):
+            read = nodes[one.argument]
+            for name in one.attributes:
+                read = ir.Attr(read, name, node.at)
+            values.append((frame.eval(read), read, one.asked))
     _report_values(frame, values, node.at)
 
 

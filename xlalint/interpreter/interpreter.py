@@ -109,6 +109,7 @@ Closure = tuple[tuple[str, Value], ...]
 
 MAX_CONTEXTS: Final = 256
 MAX_DEPTH: Final = 32
+_MOST_KEPT: Final = 16
 TABLE_DEPTH: Final = 2
 _BUILTINS: Final = frozenset(dir(builtins))
 _PROTOCOLS: Final = frozenset(("typing.Protocol", "typing_extensions.Protocol"))
@@ -1426,11 +1427,21 @@ def _is_of_protocol(info: FunctionInfo) -> bool:
 
 
 def _change_object(frame: Frame, node: ir.Node, receiver: Instance, stores: dict[str, Value]) -> None:
-    """Join what is known of an object, which is written as `node`, with what a method that was called on it has assigned."""
-    fields = tuple([(name, join(value, stores.get(name, NEVER))) for name, value in receiver.fields])
+    """Join what is known of an object, which is written as `node`, with what a method that was called on it has assigned.
+
+    A loop's tensors are known to be in an object that it only keeps them in: `top1.update(accuracy(…))`.
+    """
     path = path_of(node)
-    if path and fields != receiver.fields and frame.env.get(path) is receiver:
-        frame.refine(path, instance(receiver.klass, fields, receiver.made))
+    if not path or frame.env.get(path) is not receiver:
+        return
+    fields = {name: join(value, stores.get(name, NEVER)) for name, value in receiver.fields}
+    if frame.loops.lasting and not frame.interpreter.tables.kind(receiver.klass):
+        for name, value in sorted(stores.items()):
+            if name not in fields and len(fields) < _MOST_KEPT and any(tensors(value)):
+                fields[name] = value
+    changed = tuple(sorted(fields.items(), key=lambda item: item[0]))
+    if changed != receiver.fields:
+        frame.refine(path, instance(receiver.klass, changed, receiver.made))
 
 
 def _entering(arguments: Arguments) -> Arguments:

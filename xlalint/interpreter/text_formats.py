@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from string import Formatter
+from typing import NamedTuple
 
 _CONVERSION = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0 +-]*(?:\*|\d*)(?:\.(?:\*|\d*))?[hlL]?(?P<type>[a-zA-Z%])")
 _AS_PRINTED = "sra"
@@ -14,18 +15,27 @@ def percent_numbers(text: str) -> tuple[bool, ...]:
     return tuple(found["type"] not in _AS_PRINTED for found in _CONVERSION.finditer(text) if found["type"] != "%")
 
 
-def brace_numbers(text: str) -> dict[str, bool]:
-    """For each value of `text.format(…)`, by position or name: whether a format is asked of it (`{:.2f}`); empty for a wrong text."""
-    found: dict[str, bool] = {}
+class Field(NamedTuple):
+    """A value that `text.format(…)` puts into the text: the argument by its position or name, the attributes that are read of it in turn,
+    and whether a format is asked of what is found (`{:.2f}`)."""
+
+    argument: str
+    attributes: tuple[str, ...]
+    asked: bool
+
+
+def brace_fields(text: str) -> list[Field]:
+    """List what `text.format(…)` puts into a text; nothing for a wrong text. What lies behind an index (`{x[0].y}`) is not told apart."""
+    found: list[Field] = []
     counted = 0
     try:
         for _, field, spec, conversion in Formatter().parse(text):
             if field is None:
                 continue
-            name = re.split(r"[.\[]", field, maxsplit=1)[0]
+            name, *attributes = field.partition("[")[0].split(".")
             if not name:
                 name, counted = str(counted), counted + 1
-            found[name] = found.get(name, False) or (bool(spec) and not conversion)
+            found.append(Field(name, tuple(attributes), bool(spec) and not conversion))
     except ValueError:
-        return {}
+        return []
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from xlalint.lowering.passing import note_dtype, note_elements, note_held, note_
 from xlalint.lowering.scope import Scope
 from xlalint.source.lines import Lines
 
+_FIELDS: Final = re.compile(r"\{[^{}]*\}")
 _LONGEST_STRING: Final = 80
 _HEAD: Final = 16  # characters of an f-string's beginning that are kept
 _LITERALS: Final = frozenset((ir.Const, ir.Literal))
@@ -157,6 +159,8 @@ class Lowerer:
         func = node.func
         self._note_call(node, func)
         lowered = _EXPRESSIONS[type(func)](self, func)
+        if type(lowered) is ir.Attr and lowered.name == "format" and type(lowered.value) is ir.Literal:
+            lowered = ir.Attr(_abridge_format(func), lowered.name, lowered.at)
         args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
         keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
         literals = [k.value for k, (_, value) in zip(node.keywords, keywords, strict=True) if type(value) in _LITERALS]
@@ -651,6 +655,12 @@ def _catches_missing(kind: ast.expr | None) -> bool:
 def _is_accessor(node: Any) -> bool:
     """Return whether a method only sets or deletes a property: its getter is what reading the name runs."""
     return any(isinstance(d, ast.Attribute) and d.attr in ("setter", "deleter") for d in node.decorator_list)
+
+
+def _abridge_format(func: ast.expr) -> ir.Node:
+    """Lower a text that is too long to be kept, of which `format` is called: the fields that are filled in remain."""
+    text = func.value.value if type(func) is ast.Attribute and type(func.value) is ast.Constant else None
+    return ir.Const("".join(_FIELDS.findall(text))) if type(text) is str else ir.Literal("str")
 
 
 def _is_search_path(node: ast.expr) -> bool:
