@@ -184,6 +184,14 @@ FOUND["a step whose parts a loop puts together"] = f"""
             {READ}
     """
 BATCHES = {
+    "items that a loop takes at its count, for as long as some are left": f"""
+        def main(agent, images, labels, left):
+            while True in left:
+                for i in range(len(images)):
+                    label = labels[i : i + 1]
+                    {READ}
+                    left[i] = fit(agent, (images[i], label))
+        """,
     "a loop over batches that it moves, around steps for each": f"""
         def main(agent, loader):
             for batch, labels in loader:
@@ -216,6 +224,15 @@ SELDOM = {
             for state in epochs:
                 {READ}
                 fit(agent, state)
+        """,
+    "over epochs that are counted to keep what each gave": f"""
+        def main(agent, epochs, rates, took, losses):
+            while epochs:
+                for i in range(epochs):
+                    state = rates[i]
+                    {READ}
+                    losses[i] = fit(agent, state)
+                    took[i] = state
         """,
     "over runs, around epochs": f"""
         def main(agent, epochs, runs):

@@ -181,15 +181,17 @@ class DrivenBody:
 
     def _iterates(self, loop: Loop) -> bool:
         """Return whether each turn of a loop takes steps for something of its own, and counts no epochs: it gathers and learns, as in
-        reinforcement learning, moves its batch to the device, or goes on for as long as something holds, around no loop over epochs."""
+        reinforcement learning, moves its batch to the device, works on the items at its count, or goes on for as long as something holds,
+        around no loop over epochs."""
         called = self._calls.loops
         if not self._calls_any(called, loop.body):
             return False
         if _gathers(loop):
             return True
         if isinstance(loop, ir.While):
-            return self._calls_any(called, tuple(_plain_statements(loop.body, nested=False)))
-        return _moves_turns(loop, self._words.places)
+            plain = tuple(_plain_statements(loop.body, nested=False))
+            return self._calls_any(called, plain) or any(map(self._iterates, loops(loop.body)))
+        return _moves_turns(loop, self._words.places) or _picks_items(loop)
 
     def find_stepping_branches(self) -> frozenset[int]:
         """Find where branches begin that take the steps of the body, or of a loop in it, which takes none elsewhere.
@@ -781,6 +783,25 @@ def _moves_turns(loop: ir.For, places: frozenset[str]) -> bool:
         and path_of(one.func.value) in bound
         for one in ir.walk(loop.body)
     )
+
+
+def _picks_items(loop: ir.For) -> bool:
+    """Return whether a loop takes what stands at its count out of several values: `search(images[i], labels[i])`.
+
+    Epochs are counted to keep what each gave, or to ask one schedule.
+    """
+    if type(loop.target) is not ir.Name:
+        return False
+    count, nodes = loop.target.id, tuple(ir.walk(loop.body))
+    kept = {id(target) for one in nodes if isinstance(one, ir.Assign) for target in one.targets}
+    taken = (one for one in nodes if isinstance(one, ir.Sub) and id(one) not in kept and _starts_at(one.index, count))
+    return len({path_of(one.value) for one in taken} - {""}) > 1
+
+
+def _starts_at(index: ir.Node, count: str) -> bool:
+    """Return whether an index is a count, or a slice that begins there."""
+    first = index.lower if type(index) is ir.Slice else index
+    return type(first) is ir.Name and first.id == count
 
 
 def _runs(loop: Loop, models: set[str]) -> bool:
