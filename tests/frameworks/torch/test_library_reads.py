@@ -18,6 +18,10 @@ from torch import Tensor, nn
 """
 
 SILENT = {
+    "a cubic of numbers": """
+        def f(x: Tensor):
+            return x * torch.optim.lbfgs._cubic_interpolate(0.0, 1.0, -1.0, 1.0, 0.9, 0.5)
+        """,
     "forms without a check": """
         def f(a: Tensor):
             return torch.linalg.inv_ex(a)[0] + torch.linalg.pinv(a) + torch.linalg.svdvals(a).sum() + torch.cholesky(a)
@@ -143,6 +147,16 @@ SILENT = {
 }
 
 FOUND = {
+    "the line searches of L-BFGS, by those who fork it": (
+        """
+        from torch.optim.lbfgs import _cubic_interpolate, _strong_wolfe
+        def f(search, x: Tensor, d: Tensor, loss: float):
+            slope = x.dot(d)
+            step = _cubic_interpolate(0.0, loss, slope, 1.0, loss, slope)
+            return step if step > 1 else _strong_wolfe(search, x, 1.0, d, loss, x, slope)
+        """,
+        ["XLA305", "XLA105", "XLA305"],
+    ),
     "checked linear algebra": (
         """
         def f(a: Tensor, b: Tensor):
