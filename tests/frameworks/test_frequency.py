@@ -268,6 +268,47 @@ def test_a_function_costs_as_often_as_it_is_called(name: str) -> None:
     assert finding.frequency == frequency
 
 
+FLAGS = {
+    "that stays": ("if i % 100 == 0:\n    due = True\nif due:\n    {read}", "step"),
+    "that is on otherwise": ("due = True\nif i % 100 == 0:\n    due = False\nif due:\n    {read}", "step"),
+    "that something else sets, too": (
+        "due = False\nif i % 100 == 0:\n    due = True\nif args.always:\n    due = True\nif due:\n    {read}",
+        "step",
+    ),
+    "that is not set": ("due = False\nif i % 100 == 0:\n    due = True\nif not due:\n    {read}", "step"),
+    "that is put back": ("due = False\nif i % 100 == 0:\n    due = True\nif due:\n    {read}", "nth-step"),
+    "and more": ("due = False\nif i % 100 == 0:\n    due = True\nif due and args.logs:\n    {read}", "nth-step"),
+    "that is passed": ("due = False\nif i % 100 == 0:\n    due = True\nshow(loss, due)", "nth-step"),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_flag_is_on_as_often_as_a_guard_sets_it(name: str) -> None:
+    body, frequency = FLAGS[name]
+    show = f"def show(loss, due):\n    if due:\n        {READ}\n"
+    (finding,) = check(show + in_steps(body.format(read=READ), before="due = False"))
+    assert finding.frequency == frequency
+
+
+RENAMED = "def show(loss, steps, tests, train):\n    {assigned}\n    if at % 100 == 0:\n        " + READ + "\n"
+
+
+@pytest.mark.parametrize(
+    ("assigned", "frequency"),
+    [
+        ("at = loss.shape[0]", "step"),
+        ("at = steps * train", "step"),
+        ("at = steps\n    at = loss.ndim", "step"),
+        ("at = steps", "nth-step"),
+        ("at = steps if train else tests", "nth-step"),
+        ("if train:\n        at = steps\n    else:\n        at = tests", "nth-step"),
+    ],
+)
+def test_a_count_counts_under_another_name(assigned: str, frequency: str) -> None:
+    (finding,) = check(RENAMED.format(assigned=assigned) + in_steps("show(loss, i, i, args.train)"))
+    assert finding.frequency == frequency
+
+
 METHODS = """
 class Trainer:
     def __init__(self, layer, every):
@@ -356,6 +397,32 @@ def test_an_evaluation_is_told() -> None:
     body = "\n        model.eval()\n        for x in held_out:\n            y = model(x).sum().item()\n"
     (finding,) = check(in_steps("pass") + body)
     assert_told(finding, "evaluation", "warning", "at every step of an evaluation")
+
+
+QUIET = """
+def quiet(f):
+    def inner(*args, **kwargs):
+        with torch.no_grad():
+            return f(*args, **kwargs)
+    return inner
+
+class Net(nn.Module):
+    @quiet
+    def predict(self, images, shown=None):
+        self.eval()
+        for x in images:
+            self.keep(torch.relu(self(x.to(device))))
+
+    def keep(self, y):
+        return y[y > 3].cpu()
+
+if __name__ == "__main__":
+    Net().predict(load())
+"""
+
+
+def test_what_evaluates_under_a_decorator_costs_in_an_evaluation() -> None:
+    assert {one.frequency for one in check(QUIET)} == {"evaluation"}
 
 
 EPOCHS = {

@@ -225,7 +225,7 @@ def _join_origins(a: Value, b: Value) -> str:
     for origin in ("data", "drawn", "counted", "turn", "shape"):
         if origin in origins:
             return origin
-    return "python"
+    return "due" if origins == {"due"} and all(type(v) is Host or v is FALSE for v in (a, b)) else "python"
 
 
 def _merge_sequences(a: Sequence, b: Sequence) -> Value | None:

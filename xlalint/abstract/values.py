@@ -55,7 +55,8 @@ class Host(Value):
     """A host value of a Python type ("int", "float", "bool", "str", "tuple", "dtype", "device", "" for any).
 
     `origin` says where it came from: "python", "shape" (of a tensor), "data" (read from a tensor's elements), "drawn" (by the host,
-    at random), "counted" (from step to step), "turn" (the same, while only the loop that takes the steps knows it).
+    at random), "counted" (from step to step), "turn" (the same, while only the loop that takes the steps knows it), "due" (a flag that a
+    guard sets at every n-th step).
     """
 
     __slots__ = ("origin", "type")
@@ -547,6 +548,7 @@ INT: Final = host("int")
 FLOAT: Final = host("float")
 BOOL: Final = host("bool")
 DRAWN_BOOL: Final = host("bool", "drawn")
+DUE: Final = host("bool", "due")
 STR: Final = host("str")
 
 

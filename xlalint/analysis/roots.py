@@ -245,6 +245,8 @@ class Roots:
         often = self._find_hook(candidate.info)
         if often is not None:
             return often
+        if candidate.why == _EVALUATES:
+            return Frequency.EVALUATION
         if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == _CALLED_AT_STEPS:
             return Frequency.STEP
         once = self.interpreter.occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP)

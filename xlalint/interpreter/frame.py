@@ -40,6 +40,7 @@ from xlalint.interpreter.frame_state import Loops, LoopTurns, Paths, Scope
 from xlalint.interpreter.guards import (
     Counting,
     asks_clock,
+    asks_flag,
     asks_when,
     assigned_once,
     guard_of,
@@ -138,7 +139,10 @@ class Frame:
         counts = bool(self.loops.depth) and self.context.per_turn
         if counts:
             condition = spell_out(condition, self._named_guards)
-        if not (may_guard(condition) if counts or self.loops.counters else tests_remainder(condition)):
+        if not (
+            (may_guard(condition) if counts or self.loops.counters else tests_remainder(condition))
+            or asks_flag(condition, self.env)
+        ):
             return self.loops.rate, self.loops.rate
         return self._rate_where(condition, True), self._rate_where(condition, False)
 

@@ -6,12 +6,12 @@ index of a layer, a size and a setting are no such numbers: code under a test of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
 
-from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Instance, Value, members
+from xlalint.abstract.values import DUE, UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import last_name, names_added_to
 from xlalint.interpreter.spelling import path_of, spelling
@@ -58,6 +58,14 @@ def may_guard(test: ir.Node) -> bool:
         return any(map(may_guard, test.values))
     asked = test.value if type(test) is ir.Not else test
     return tests_equality(asked) or tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
+
+
+def asks_flag(test: ir.Node, names: Mapping[str, Value]) -> bool:
+    """Return whether a condition, or a part of it, is a flag that a guard sets at every n-th step."""
+    if type(test) is ir.Bool:
+        return any(asks_flag(one, names) for one in test.values)
+    asked = test.value if type(test) is ir.Not else test
+    return type(asked) is ir.Name and names.get(asked.id) is DUE
 
 
 def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
@@ -156,6 +164,8 @@ def guard_of(test: ir.Node, wanted: bool, around: Counting) -> Frequency | None:
         return _of_chain(test, wanted, around)
     if type(test) is ir.Compare:
         return _of_compare(test, wanted, around)
+    if type(test) is ir.Name:
+        return Frequency.NTH_STEP if wanted and around.evaluate(test) is DUE else None
     if type(test) is ir.Call:
         return _of_call(test, around) if wanted else None
     return _of_remainder(test, around) if type(test) is ir.Bin and test.op == "%" and not wanted else None
@@ -268,8 +278,16 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
     if around.drives:
         return value is UNKNOWN
     if node.id not in around.params:
-        return False
+        return _names_count(node.id, around)
     return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))
+
+
+def _names_count(name: str, around: Counting) -> bool:
+    """Return whether a name is another one for parameters that may count steps: `step = global_step if train else test_step`."""
+    given = [one.value for one in ir.walk(around.body) if type(one) is ir.Assign and _assigns(one, name)]
+    sides = [side for one in given for side in ((one.body, one.orelse) if type(one) is ir.IfExp else (one,))]
+    named = [one for one in sides if type(one) is ir.Name and one.id in around.params]
+    return bool(named) and len(named) == len(sides) and all(_value_counts(one, around) for one in named)
 
 
 def _entry_counts(node: ir.Sub, around: Counting) -> bool:
@@ -306,6 +324,7 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
 __all__ = [
     "Counting",
     "asks_clock",
+    "asks_flag",
     "asks_when",
     "assigned_once",
     "guard_of",

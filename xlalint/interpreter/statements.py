@@ -9,8 +9,10 @@ import msgspec
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
+    DUE,
     NEVER,
     NONE,
+    TRUE,
     UNKNOWN,
     Class,
     Const,
@@ -80,6 +82,8 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
     if type(node.value) is ir.Display and len(node.targets) == 1 and type(node.targets[0]) is ir.Display:
         return _assign_each(frame, node.targets[0], node.value)
     value = frame.eval(node.value)
+    if value is TRUE and _is_due(frame, node):
+        value = DUE
     for look in frame.libraries.on_assign:
         look(frame, node, value)
     for target in node.targets:
@@ -87,6 +91,20 @@ def assign(frame: Frame, node: ir.Assign) -> bool:
             unpack_shape(frame, node.value, len(target.items))
         bind_target(frame, target, value)
     return True
+
+
+def _is_due(frame: Frame, node: ir.Assign) -> bool:
+    """Return whether a flag is set at every n-th step, and is put back at each: it says if something is due."""
+    turn, ceiling = frame.loops.turn, frame.loops.rate.ceiling
+    if turn is None or not frame.context.per_turn or not Frequency.NTH_STEP <= ceiling <= Frequency.FEW_STEPS:
+        return False
+    return all(type(one) is ir.Name and _assigns_false(turn.loop.body, one.id) for one in node.targets)
+
+
+def _assigns_false(body: tuple[ir.Statement, ...], name: str) -> bool:
+    """Return whether one of some statements, outside of blocks, assigns a name False."""
+    plain = (one for one in body if type(one) is ir.Assign and type(one.value) is ir.Const and one.value.value is False)
+    return any(type(target) is ir.Name and target.id == name for one in plain for target in one.targets)
 
 
 def _assign_each(frame: Frame, target: ir.Display, source: ir.Display) -> bool:
