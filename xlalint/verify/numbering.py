@@ -9,9 +9,14 @@ may round in another way.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+import sys
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
+
+from xlalint.verify.places import is_users
 
 Key = Hashable
 
@@ -50,21 +55,42 @@ class Traced(NamedTuple):
         return same and other.made <= self.made
 
 
-def refuse_what_tells(file: str) -> None:
-    """Raise CannotTraceError where the code of a file may do other things while it is traced: it catches what a tracer raises, or asks."""
+@contextmanager
+def refusing_what_tells(file: str) -> Iterator[None]:
+    """Raise CannotTraceError if what is traced may do something else than when it runs: its file asks whether it is, or of what class
+    a value is; or code of the user's caught something.
+    """
     text = Path(file).read_text(encoding="utf-8")
-    functions = (
-        node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    )
-    if any(word in text for word in _TELLING) or any(_catches(one) for one in functions):
+    compared = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Compare))
+    if any(word in text for word in _TELLING) or any(map(_compares_classes, compared)):
         raise CannotTraceError("it may do something else while it is traced")
+    raised: list[str] = []
+
+    def enter(frame: FrameType, event: str, argument: Any) -> Any:
+        frame.f_trace_lines = False
+        return local if is_users(frame.f_code.co_filename) else None
+
+    def local(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "exception" and not issubclass(argument[0], StopIteration):
+            raised.append(argument[0].__name__)
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+    if raised:
+        raise CannotTraceError(f"it caught {raised[0]}")
 
 
-_TELLING = ("Tracer", "FakeTensor", "is_compiling", "is_tracing", "suppress(")
+_TELLING = ("Tracer", "FakeTensor", "is_compiling", "is_tracing", "executing_eagerly", "is_symbolic", "suppress(")
 
 
-def _catches(function: ast.AST) -> bool:
-    return any(isinstance(node, ast.Try) and node.handlers for node in ast.walk(function))
+def _compares_classes(node: ast.Compare) -> bool:
+    calls = (one for one in (node.left, *node.comparators) if isinstance(one, ast.Call))
+    return any(isinstance(one.func, ast.Name) and one.func.id == "type" for one in calls)
 
 
 def plain(value: Any) -> Key:

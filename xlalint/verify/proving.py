@@ -22,7 +22,7 @@ from xlalint.verify.inputs import STEPS, WARM_UP
 from xlalint.verify.inputs.draws import draw
 from xlalint.verify.loading import LoadError, format_callee, load
 from xlalint.verify.model import Counts, Specs, Step, Subject, Verdict
-from xlalint.verify.numbering import Numbering, Traced, refuse_what_tells
+from xlalint.verify.numbering import Numbering, Traced, refusing_what_tells
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.searching import quiet, runs, search
 
@@ -226,8 +226,7 @@ def equal_by_trace(backend: Backend | TracingBackend, subjects: tuple[Subject, S
 
 def _trace(backend: TracingBackend, subject: Subject, specs: Specs, numbering: Numbering) -> Traced:
     program = load(subject)
-    refuse_what_tells(program.file)
-    with keep_settings():
+    with keep_settings(), refusing_what_tells(program.file):
         return backend.trace(program, draw(specs, 0), numbering)
 
 
