@@ -128,6 +128,8 @@ class Switches:
 
     def outcome(self, test: ir.Node) -> tuple[bool, str] | None:
         """Return how a condition comes out where nothing is asked for, with the name that decides it; None where it does not follow."""
+        if not self._find():
+            return None
         if type(test) is ir.Not:
             found = self.outcome(test.value)
             return None if found is None else (not found[0], found[1])
