@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -103,15 +104,21 @@ def _describe_settings() -> Iterator[str]:
         yield f"Default: `{encode(defaults[name])}`.\n" if name in defaults else "No default.\n"
 
 
-def main() -> int:
-    """Write the pages below a folder."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    folder: Path = parser.parse_args().folder
+def write(folder: Path) -> None:
+    """The pages, and what they show, below a folder."""
     for place, text in lay_out().items():
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
+    shutil.copytree(ROOT / "editors" / "vscode" / "images", folder / "images", dirs_exist_ok=True)
+    shutil.copyfile(ROOT / "docs" / "site.css", folder / "site.css")
+
+
+def main() -> int:
+    """Write the pages below a folder."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    write(parser.parse_args().folder)
     return 0
 
 

@@ -19,11 +19,10 @@ from xlalint.rules import rules
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(not (ROOT / "mkdocs.yml").is_file(), reason="a source distribution has no site")
-PAGES: dict[str, str] = (
-    runpy.run_path(str(ROOT / "scripts" / "build_site.py"))["lay_out"]() if (ROOT / "mkdocs.yml").is_file() else {}
-)
+SITE = runpy.run_path(str(ROOT / "scripts" / "build_site.py")) if (ROOT / "mkdocs.yml").is_file() else {}
+PAGES: dict[str, str] = SITE["lay_out"]() if SITE else {}
 _FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
-_LINK = re.compile(r"\[[^\]\[]+\]\(([^)#\s]*)(#[^)\s]*)?\)")
+_LINK = re.compile(r"(?<!!)\[[^\]\[]+\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def anchors(text: str) -> set[str]:
@@ -67,10 +66,7 @@ def _flat(value: object) -> list[str]:
 @pytest.mark.skipif(find_spec("zensical") is None, reason="zensical is not installed")
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    for place, text in PAGES.items():
-        path = tmp_path / "build" / "site-pages" / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    SITE["write"](tmp_path / "build" / "site-pages")
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,6 +2,7 @@
 //
 //   node screenshots.mjs --code-server FOLDER/code-server --browser /usr/bin/chromium --xlalint PATH/bin/xlalint --out FOLDER
 //
+// images/problems.png is `problems-light.png`, and images/fix.png `fix-dark.png`, each with 96 colours.
 // `playwright-core` and `code-server` come from npm, and are no part of what the extension needs: NODE_PATH or a folder above has the first.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
