@@ -2,7 +2,7 @@
 //
 //   node screenshots.mjs --code-server FOLDER/code-server --browser /usr/bin/chromium --xlalint PATH/bin/xlalint --out FOLDER
 //
-// images/problems.png is `problems-light.png`, and images/fix.png `fix-dark.png`, each with 96 colours.
+// images/problems.png is `problems-light.png`, and images/fix.png `fix-dark.png`, each with 128 colours.
 // `playwright-core` and `code-server` come from npm, and are no part of what the extension needs: NODE_PATH or a folder above has the first.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -75,7 +75,7 @@ try {
 }
 
 async function show(scheme) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: scheme });
+  const page = await browser.newPage({ viewport: { width: 960, height: 540 }, colorScheme: scheme });
   await page.goto(`${address}/?folder=${encodeURIComponent(project)}`);
   await page.locator(".explorer-folders-view").getByText("model.py").dblclick({ timeout: 90_000 });
   await page.locator(".squiggly-error, .squiggly-warning").first().waitFor({ timeout: 90_000 });
