@@ -41,12 +41,13 @@ class Numbering:
 
 
 class Traced(NamedTuple):
-    """A program's results by number, with what holds them: of the call and what it leaves behind, then of its gradients (None where the
-    framework cannot differentiate it). `made` are the numbers of all operations that may fail.
+    """A program's results by number, with what holds them: of the call and what it leaves behind, then of its gradients.
+
+    `made` are the numbers of all operations that may fail.
     """
 
     results: Key
-    gradients: Key | None
+    gradients: Key
     made: frozenset[int] = frozenset()
 
     def equals(self, other: Traced) -> bool:

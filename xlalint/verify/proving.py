@@ -220,8 +220,9 @@ def equal_by_trace(backend: Backend | TracingBackend, subjects: tuple[Subject, S
         return ""
     if not one.equals(other):
         return ""
-    what = "values" if one.gradients is None else "values and gradients"
-    return f"the same {backend.traces}: {what} are equal for all values of arrays of these shapes and dtypes"
+    return (
+        f"the same {backend.traces}: values and gradients are equal for all values of arrays of these shapes and dtypes"
+    )
 
 
 def _trace(backend: TracingBackend, subject: Subject, specs: Specs, numbering: Numbering) -> Traced:

@@ -66,12 +66,8 @@ def trace(take: Callable[[Any], Taken], given: Any, numbering: Numbering) -> Tra
     shapes = tuple((one.shape, str(one.dtype), getattr(one, "weak_type", False)) for one in forward.out_avals)
     results = (*told, _describe(leaves, tree), shapes, _number(forward, numbering))
     back = [jax.ShapeDtypeStruct(one.shape, one.dtype) for one in forward.out_avals[len(shapes) - len(ends) :]]
-    try:
-        gradients: Key | None = _number(jax.make_jaxpr(differentiate)(arrays, back), numbering)
-    except CannotTraceError:
-        raise
-    except Exception:  # noqa: BLE001 (what JAX cannot differentiate)
-        gradients = None
+    wanted = bool(ends and floating)
+    gradients = _number(jax.make_jaxpr(differentiate)(arrays, back), numbering) if wanted else ()
     return Traced(results, gradients)
 
 
