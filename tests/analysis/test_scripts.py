@@ -150,6 +150,67 @@ UNCOUNTED = {
 }
 
 
+CUTTING = """
+import torch
+import torch_xla
+
+device = torch_xla.device()
+
+
+def cut(source, i, n=35):
+    return source[i : i + n]
+
+
+def pick(source, i):
+    return source[i]
+
+
+def train(model, optimizer, data, examples):
+    source = torch.as_tensor(data).to(device)
+    for {loop}:
+        {cut}
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+"""
+CUT = {
+    "by bounds": ("i in range(0, 1000, 35)", "x = source[i : i + 35]"),
+    "by what is enumerated": ("k, i in enumerate(range(0, 1000, 35))", "x = source[i : i + 35]"),
+    "by a function": ("i in range(0, 1000, 35)", "x = cut(source, i)"),
+    "by a function, of what is enumerated": ("k, i in enumerate(range(0, 1000, 35))", "x = cut(source, i)"),
+    "by one index": ("i in range(1000)", "x = source[i]"),
+}
+NOT_CUT = {
+    "by numbers that stay": ("i in range(0, 1000, 35)", "x = source[0:35]"),
+    "by a function, by numbers that stay": ("i in range(0, 1000, 35)", "x = cut(source, 4)"),
+    "out of host memory": ("i in range(0, 1000, 35)", "x = examples[i : i + 35].to(device)"),
+    "out of host memory, under a name": (
+        "i in range(0, 1000, 35)",
+        "x = examples[i : i + 35]\n        x = x.to(device)",
+    ),
+    "out of host memory, by a function": (
+        "i in range(0, 1000, 35)",
+        "x = cut(torch.rand(1000, 4), i)\n        x = x.to(device)",
+    ),
+    "out of a list": ("i in range(1000)", "x = pick([source, source], i)"),
+    "out of a few": ("i in range(4)", "x = source"),
+    "and only counted": ("k, x in enumerate(examples)", "x = x.to(device) + k"),
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_parts_of_what_is_on_the_device(loud: Loud, name: str) -> None:
+    loop, cut = CUT[name]
+    assert set(loud(CUTTING.format(loop=loop, cut=cut), "torch_xla")) == {"XLA403"}
+
+
+@pytest.mark.parametrize("name", NOT_CUT)
+def test_parts_that_cost_nothing(loud: Loud, name: str) -> None:
+    loop, cut = NOT_CUT[name]
+    assert loud(CUTTING.format(loop=loop, cut=cut), "torch_xla") == []
+
+
 @pytest.mark.parametrize("name", COUNTED)
 def test_what_the_loop_counts_is_a_constant_of_a_graph(loud: Loud, name: str) -> None:
     forward, loop = COUNTED[name]

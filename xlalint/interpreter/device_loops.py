@@ -111,8 +111,15 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
     if last_name(counter.func) in _COUNTING:
         return mark_counted(element)
     if last_name(counter.func) == "enumerate" and isinstance(element, Sequence) and element.items:
-        return sequence(element.kind, (mark_counted(element.items[0]), *element.items[1:]), element.element)
+        counted = len(element.items) if _counts(counter.args) else 1
+        items = *map(mark_counted, element.items[:counted]), *element.items[counted:]
+        return sequence(element.kind, items, element.element)
     return element
+
+
+def _counts(over: tuple[ir.Node, ...]) -> bool:
+    """Return whether what is enumerated are numbers that are counted."""
+    return bool(over) and type(over[0]) is ir.Call and last_name(over[0].func) in _COUNTING
 
 
 def names_counted(node: Loop) -> frozenset[str]:
@@ -126,14 +133,16 @@ def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
     while type(counter) is ir.Call and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
     called = last_name(counter.func) if type(counter) is ir.Call else ""
+    more: frozenset[str] = frozenset()
     if called == "zip" and type(target) is ir.Display and type(counter) is ir.Call:
         pairs = zip(target.items, counter.args, strict=False)
         return frozenset().union(*[_names_counted_by(part, arg) for part, arg in pairs])
-    if called == "enumerate" and type(target) is ir.Display and target.items:
-        target = target.items[0]
+    if called == "enumerate" and type(target) is ir.Display and type(counter) is ir.Call and target.items:
+        enumerated = _names_counted_by(target.items[1], counter.args[0]) if target.items[1:] and counter.args else ()
+        target, more = target.items[0], frozenset(enumerated)
     elif called not in _COUNTING:
         return frozenset()
-    return frozenset((target.id,)) if type(target) is ir.Name else frozenset()
+    return more.union((target.id,)) if type(target) is ir.Name else more
 
 
 def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
 # How many entries of a table of functions or classes are called for an entry that is not known.
 MAX_TABLE: Final = 16
+BOUND_IN_GRAPH: Final = "the bound of a slice is a constant in the graph"
 _CALLABLE: Final = (Class, Function, LibrarySymbol)
 # What masks are called: `mask`, `padding_mask`, `mask_m`, `mask2`; not what speaks of one (`mask_indices`, `mask_token_id`).
 _NAMES_MASK: Final = re.compile(r"mask(_?[a-z0-9])?$").search
@@ -407,7 +408,7 @@ def _last_word(node: ir.Node) -> str:
 def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_node: ir.Node, writes: bool) -> None:
     bounds = (part_node.lower, part_node.upper, part_node.step) if type(part_node) is ir.Slice else (None,) * 3
     for bound, bound_node in zip(part.items or (), bounds, strict=False):
-        detail = "the bound of a slice is a constant in the graph"
+        detail = BOUND_IN_GRAPH
         _look_at_index(frame, base, bound, bound_node or node, node.at, detail)
         if not any(isinstance(member, Tensor) for member in members(bound)):
             continue

@@ -26,9 +26,11 @@ from xlalint.abstract.values import (
     tensors,
 )
 from xlalint.analysis.hazard import Confidence
+from xlalint.frameworks.torch.moved_parts import moves_cuts
 from xlalint.interpreter.device_loops import blocks, last_name, loops
 from xlalint.interpreter.frame import body_of, made_by
 from xlalint.interpreter.spelling import path_of, position, spelling
+from xlalint.interpreter.subscripts import BOUND_IN_GRAPH
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ _OPERANDS_ON_TPU: Final = frozenset(
 )
 _NOT_ON_TPU: Final = (("torch_tpu", "off"),)
 _ON_TPU_ALONE: Final = (("torch_xla", "off"), ("torch_compile", "off"))
+_NOT_COMPILED: Final = (("torch_compile", "off"),)
 _TURN: Final = "turn"
 _COMPILE: Final = "compile"
 _TPU: Final = "torch_tpu"
@@ -122,12 +125,17 @@ def _sets_back(method: FunctionInfo, name: str) -> bool:
 
 
 def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
-    """Report an index or a bound that is another number at each step."""
+    """Report an index or a bound that is another number at each step.
+
+    Of what a function is given its loop's batches are cut by bounds; a single index may as well be of a list's example.
+    """
     if base.framework != "torch" or base.place == "cpu":
         return
     if changes(part):
         frame.note("XLA403", at, "torch", spelling(node), detail)
-    elif _is_of_turn(frame, part, node):
+    elif (frame.loops.lasting or detail is BOUND_IN_GRAPH) and _is_of_steps(frame, part):
+        frame.note("XLA403", at, "torch", spelling(node), detail, "", _NOT_COMPILED, Confidence.LIKELY)
+    elif _is_of_turn(frame, part, node) and not moves_cuts(body_of(frame)):
         _note_turn(frame, at, node)
 
 
@@ -141,6 +149,28 @@ def _is_of_turn(frame: Frame, value: Value, node: ir.Node) -> bool:
     if frame.function is not None and frame.interpreter.some_module.of(_compiles):
         return False
     return _is_counted(frame, value, node, ("int",))
+
+
+def _is_of_steps(frame: Frame, value: Value) -> bool:
+    """Return whether a number is another one at each step of the loop that takes these, here or where this function is called from.
+
+    What is moved to a device when it was cut was cut in host memory.
+    """
+    if not any(type(one) is Host and one.origin == _TURN for one in members(value)):
+        return False
+    if moves_cuts(body_of(frame)) or (not frame.loops.lasting and frame.module.answers(_moves_results)):
+        return False
+    return not frame.interpreter.some_module.of(_compiles)
+
+
+def _moves_results(module: ModuleInfo) -> bool:
+    """Return whether a module moves to a device what its own functions gave it."""
+    bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
+    own = module.unit.defs
+    return any(
+        moves_cuts(body, lambda one: type(one) is ir.Call and type(one.func) is ir.Name and one.func.id in own)
+        for body in bodies
+    )
 
 
 def _is_counted(frame: Frame, value: Value, node: ir.Node, kinds: tuple[str, ...]) -> bool:
