@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.conftest import Loud
+from xlalint.config import Settings
+from xlalint.project import check_paths
 
 JAX = """
 import jax
@@ -305,6 +308,15 @@ SILENT = {
     "a number of the host's that a writer is given": LOOP.format(
         "writer.add_scalar('rate', index / 10, index)"
     ).replace("(params, loader)", "(params, loader, writer)"),
+    "what many turns made, in a function that a loop behind them calls": (
+        "def show(name, value):\n    print(name, float(value))\n\ndef train(params, loader):\n    for e in range(100):\n        kept = {}\n"
+        "        for b in loader:\n            params, m = step(params, b)\n            kept.update(m)\n"
+        "        for name, value in kept.items():\n            show(name, value)"
+    ),
+    "rows that an evaluation picks by what a turn's batch holds": (
+        "def collect(run, params, loader):\n    run, kept = jax.jit(run), []\n    for b in loader:\n        mask = b.pop('mask')\n"
+        "        rows = run(params, b, mask)\n        kept.append(np.array(rows)[mask == 1])"
+    ),
     "waits that a loop is there for": (
         "def warm(params, xs):\n    for x in xs:\n        jax.block_until_ready(step(params, x))"
     ),
@@ -332,6 +344,16 @@ FOUND = {
             ("entries", "print({k: float(v) for k, v in m.items()})"),
         )
     },
+    "of a function that another one makes, in a method": (
+        "def make(net):\n    @jax.jit\n    def score(params, b):\n        return net(params, b).sum()\n\n    return score\n\n"
+        "class Judge:\n    def __init__(self, net):\n        self.score = make(net)\n\n    def run(self, params, loader):\n"
+        "        total = 0\n        for b in loader:\n            total += float(self.score(params, b))\n        yield total"
+    ),
+    "a copy, of a model that a step changes": (
+        "from flax import nnx\n\nclass Net(nnx.Module):\n    def __call__(self, x):\n        return x\n\n@nnx.jit\n"
+        "def fit(model, x):\n    return model(x).sum()\n\nmodel, kept = Net(), []\nfor x in load():\n"
+        "    loss = fit(model, x)\n    kept.append(np.asarray(loss))"
+    ),
     "copies of entries, one by one": LOOP.format("print({k: np.asarray(v) for k, v in metrics.items()})"),
     "copies of entries, in a loop": LOOP.format("for k, v in metrics.items():\n            print(k, np.asarray(v))"),
     "a writer of summaries that it is given": LOOP.format("writer.add_scalar('loss', metrics['loss'], index)").replace(
@@ -529,3 +551,60 @@ def test_what_tensorflow_reads_elsewhere_is_silent(code: str, loud: Loud) -> Non
 @pytest.mark.parametrize("code", FOUND_TF.values(), ids=FOUND_TF)
 def test_what_tensorflow_reads_at_every_turn_is_found(code: str, loud: Loud) -> None:
     assert loud(TF + dedent(code), "tf") == ["XLA301"]
+
+
+LEARNER = """
+import jax
+
+
+@jax.jit
+def _update(params, batch):
+    return params - batch, {"loss": (params * batch).sum()}
+
+
+def make_update(model):
+    return jax.jit(model)
+
+
+class Learner:
+    def __init__(self, params):
+        self.params = params
+
+    def update(self, batch):
+        self.params, info = _update(self.params, batch)
+        return info
+
+    def reset(self):
+        return {}
+"""
+SCRIPT = """
+{0}
+
+def main(params, data):
+    {1}
+    for batch in data:
+        info = {2}
+        {3}
+
+if __name__ == "__main__":
+    main(1, load())
+"""
+AGENTS = ("from agents import Learner", "agent = Learner(params)")
+SCRIPTS = {
+    "an agent's method, which a package hands on": ((*AGENTS, "agent.update(batch)", "log({k: float(v) for k, v in info.items()})"), 8),
+    "what a function of a module makes": (
+        ("from agents import learner", "run = learner.make_update(data)", "run(batch)", "print(info['loss'])"), 8),
+    "read behind the loop": ((*AGENTS, "agent.update(batch)", "pass\n    print(float(info['loss']))"), 0),
+    "another method": ((*AGENTS, "agent.reset()", "print(float(info.get('loss')))"), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "row"), SCRIPTS.values(), ids=SCRIPTS)
+def test_scripts_run_what_other_files_compile(parts: tuple[str, ...], row: int, tmp_path: Path) -> None:
+    files = {"agents/__init__.py": "from agents.learner import Learner\n", "agents/learner.py": LEARNER}
+    for name, text in {**files, "train.py": SCRIPT.format(*parts)}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA3",)))
+    shown = [one for one in report.findings if one.severity != "info"]
+    assert [(Path(one.filename).name, one.location.row) for one in shown] == ([("train.py", row)] if row else [])

@@ -20,6 +20,7 @@ What counts, per framework, is what the program surely does when it is started:
 | tensorflow | the module makes a `TPUStrategy`, or what one is made of |
 | tensorflow | it imports a function of the program that does so, or the strategy that such a module has made |
 | jax | it imports `jax`: all that JAX does is compiled by XLA |
+| jax | it is a script that imports a module, class or function of the program, whose module imports `jax` |
 
 Less than that is asked for by rules of other kinds (`Reach`): what changes the shapes of a compiled step counts wherever XLA compiles one,
 on a GPU by `jit_compile=True`, too; what makes a `tf.function` anew counts wherever there is TensorFlow.

@@ -121,16 +121,16 @@ def _without_mark(leaf: Value) -> Value:
     return leaf
 
 
-def handed_on(value: Value, depth: int, *, given: bool = False) -> Value:
+def handed_on(value: Value, depth: int, *, within: int = 0) -> Value:
     """Return what a function gives back that calls a compiled one: where it has no loop itself, its caller's turn computes that.
 
-    With `given`, what a turn's results are to a function that they are passed to: computed in each of its calls, as those of no depth are.
+    What the turns of so many loops made `within` which a function is called is computed in each of its calls, as what no loop makes is.
     """
 
     def mark(leaf: Value) -> Value:
         if type(leaf) is not Tensor or not leaf.place.startswith(_MARK):
             return leaf
-        if _depth_of(leaf) and not given:
+        if _depth_of(leaf) > within:
             return _without_mark(leaf)
         suffix = _COLLECTED if is_collected(leaf) else ""
         return tensor(leaf.framework, leaf.dtype, leaf.rank, f"{_MARK}{depth}{suffix}", leaf.sure)

@@ -12,6 +12,7 @@ from xlalint.abstract.values import (
     NEVER,
     NONE,
     UNKNOWN,
+    Const,
     Function,
     Host,
     Instance,
@@ -439,14 +440,27 @@ class Frame:
         turn = self._turn_of(value)
         if turn is None or node is None or self.libraries.of(value.framework).training:
             return False
-        return not (adds_up(turn.loop, node) or carries_state(turn.loop, node, self._may_hold_state))
+        changed = self.libraries.of(value.framework).changed
+        return not (
+            adds_up(turn.loop, node)
+            or carries_state(turn.loop, node, self._may_hold_state, lambda given: self._is_changed(given, changed))
+        )
+
+    def _is_changed(self, node: ir.Node, packages: tuple[str, ...]) -> bool:
+        """Return whether an argument is an object of classes that compiled functions change: a model, or its optimizer."""
+        if not packages or not isinstance(node, (ir.Name, ir.Attr)):
+            return False
+        held = self._look_at(node)
+        if isinstance(held, LibraryInstance):
+            return held.name.startswith(packages)
+        return isinstance(held, Instance) and any(base.startswith(packages) for base in held.klass.library_bases())
 
     def _may_hold_state(self, called: ir.Attr) -> bool:
         """Return whether what is called may be a method that changes its object: a function that this keeps is none."""
         owner = self._look_at(called.value)
         if isinstance(owner, Instance):
             return owner.klass.method(called.name) is not None or bool(owner.klass.library_bases())
-        return not isinstance(owner, (LibrarySymbol, Module))
+        return not isinstance(owner, (Const, Host, LibrarySymbol, Module, Tensor))
 
     def _is_of_host(self, func: ir.Node, framework: str) -> bool:
         """Return whether what is called is neither the framework's nor of a module that uses it."""

@@ -875,7 +875,7 @@ class Interpreter:
         mark = ""
         if frame.loops.dispatches:
             mark = mark_of(args)
-            args = tuple([handed_on(value, 0, given=True) for value in args])
+            args = tuple([handed_on(value, 0, within=frame.loops.lasting) for value in args])
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
             args = self._leave_static(info, tuple([as_traced(value, traced_by) for value in args]))
@@ -1217,7 +1217,7 @@ class Interpreter:
             args = bind_parameters(self, info, func.receiver, arguments)
             if frame.loops.dispatches:
                 mark = mark_of(args)
-                args = tuple([handed_on(value, 0, given=True) for value in args])
+                args = tuple([handed_on(value, 0, within=frame.loops.lasting) for value in args])
             if traced and self.libraries.of(framework).converts_arrays:  # so are carries, whatever a loop began with
                 args = tuple([as_traced(value, framework) for value in args])
         differentiates = call.name in self.libraries.differentiates

@@ -68,10 +68,13 @@ def _makes_list(node: ir.Node) -> bool:
     return isinstance(node, ir.Display) or (isinstance(node, ir.Call) and path_of(node.func) in ("list", "tuple"))
 
 
-def carries_state(loop: Loop, read: ir.Node, holds_state: Callable[[ir.Attr], bool]) -> bool:
+def carries_state(
+    loop: Loop, read: ir.Node, holds_state: Callable[[ir.Attr], bool], is_changed: Callable[[ir.Node], bool]
+) -> bool:
     """Return whether what is read is computed of what an earlier turn gave: by a name, or an object of which a method is called.
 
-    `holds_state` says of an attribute that is called that it is a method of such an object.
+    `holds_state` says of an attribute that is called that it is a method of such an object. What the loop goes over is none.
+    `is_changed` says of what a call is given that it is an object which compiled functions change.
     Where nothing is, the turns collect their results, as an evaluation does.
     """
     assigned = [one for one in _assignments(loop) if not any(inner == read for inner in ir.walk(one[1]))]
@@ -83,12 +86,13 @@ def carries_state(loop: Loop, read: ir.Node, holds_state: Callable[[ir.Attr], bo
         inner = set().union(*map(_names_in, values)) if values else set()
         if name in inner | _sources_of(inner, assigned):
             return True
-    return any(
-        isinstance(call, ir.Call) and isinstance(call.func, ir.Attr) and holds_state(call.func)
-        for targets, value in assigned
-        if not targets.isdisjoint(known)
-        for call in ir.walk(value)
-    )
+    sources = [value for targets, value in assigned if not targets.isdisjoint(known)]
+    calls = [one for value in sources for one in ir.walk(value) if isinstance(one, ir.Call)]
+    methods = [one.func for one in calls if isinstance(one.func, ir.Attr)]
+    if any(path_of(func.value).partition(".")[0] not in given and holds_state(func) for func in methods):
+        return True
+    calls += [one for one in ir.walk(read) if isinstance(one, ir.Call)]
+    return any(is_changed(arg) for call in calls for arg in call.args)
 
 
 def _carriers_of(read: ir.Node, assigned: _Assigned) -> set[str]:

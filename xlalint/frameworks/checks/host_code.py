@@ -6,8 +6,9 @@ What leads to calls that are asked about is told by names alone, without reading
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from xlalint.abstract.values import Class, Function, Module
 from xlalint.frameworks.base import Platforms, Reach
 from xlalint.frameworks.checks.call_site import ASKED
 from xlalint.frameworks.checks.unstable_static_argument import COMPILERS
@@ -22,6 +23,10 @@ _VARIABLES = {framework: tuple(name.encode() for name in names) for framework, n
 _ALL_VARIABLES = tuple(dict.fromkeys(name for names in _VARIABLES.values() for name in names))
 
 
+# What compiles a function that it is given or decorates; `partial` is given what does.
+_MAKERS: Final = frozenset(COMPILERS) - {"partial", "function"}
+# Frameworks whose host goes on while what they compiled runs.
+_DISPATCHING: Final = frozenset(("jax", "tensorflow"))
 Variables = tuple[bytes, ...]
 """What bodies are searched for: names of variables of the environment, and of settings."""
 
@@ -47,7 +52,17 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
     set_here = tuple({name for framework in on_device for name in _VARIABLES.get(framework, ())})
     if not libraries and not set_here:
         return Hosts()
-    wanted = libraries | _names_in(module, program, libraries, set_here) | _names_of_compiled(module)
+    makers = frozenset(COMPILERS)
+    imported_names: set[str] = set()
+    if not _DISPATCHING.isdisjoint(platforms):
+        imported_names, factories = _names_of_imported(module, program)
+        makers |= factories | _factories(module)
+    wanted = (
+        libraries
+        | _names_in(module, program, libraries, set_here)
+        | _names_of_compiled(module, makers)
+        | imported_names
+    )
     functions = _leading(module, wanted, set_here)
     wanted |= {_name_in_calls(info) for info in functions}
     decorated = tuple(info for info in functions if info.ir.decorators) + tuple(
@@ -88,23 +103,83 @@ def _names_in(module: ModuleInfo, program: Program, wanted: set[str], set_here: 
     return found
 
 
-def _names_of_compiled(module: ModuleInfo) -> set[str]:
-    """The names of a module's functions that are compiled, and of what compilers make of others: what calls them passes them arguments."""
+def _names_of_compiled(module: ModuleInfo, makers: frozenset[str]) -> set[str]:
+    """The names of a module's functions that are compiled, and of what compilers make of others, or functions that give such: what calls
+    them passes them arguments."""
     found = {info.name for info in module.functions if info.ir.decorators and info.decorated(*COMPILERS)}
-    compilers = frozenset(COMPILERS)
-    if not compilers.isdisjoint(module.unit.calls):
-        found.update(_names_bound_by_compilers(ir.decode_body(module.unit.body)))
+    if not makers.isdisjoint(module.unit.calls):
+        found.update(_names_bound_by(ir.decode_body(module.unit.body), makers))
     for info in module.functions:
-        if not compilers.isdisjoint(info.ir.calls):
-            found.update(_names_bound_by_compilers(info.body))
+        if not makers.isdisjoint(info.ir.calls):
+            found.update(_names_bound_by(info.body, makers))
     return found
 
 
-def _names_bound_by_compilers(body: tuple[ir.Statement, ...]) -> Iterator[str]:
+def _names_bound_by(body: tuple[ir.Statement, ...], makers: frozenset[str]) -> Iterator[str]:
     """The names and attributes to which a body assigns what a compiler gives: `step` of `self.step = jax.jit(f)`."""
     for node in ir.walk(body):
-        if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last_name(node.value.func) in COMPILERS:
+        if isinstance(node, ir.Assign) and isinstance(node.value, ir.Call) and last_name(node.value.func) in makers:
             yield from filter(None, map(last_name, node.targets))
+            for target in node.targets:
+                if isinstance(target, ir.Display):
+                    yield from filter(None, map(last_name, target.items))
+
+
+def _factories(module: ModuleInfo) -> frozenset[str]:
+    """The names of a module's functions that hold a compiled one: they may give it back, `step = make_step(model)`."""
+    return frozenset([info.name for info in module.functions if _is_factory(info)])
+
+
+def _is_factory(info: FunctionInfo) -> bool:
+    if info.ir.outer >= 0 or info.name == "__init__":
+        return False
+    return not _MAKERS.isdisjoint(info.ir.calls) or any(one.decorated(*COMPILERS) for one in info.nested)
+
+
+def _names_of_imported(module: ModuleInfo, program: Program) -> tuple[set[str], frozenset[str]]:
+    """The names by which a module calls what leads to compiled code elsewhere: methods of imported classes, functions of imported modules.
+
+    The second are those of functions that may give back what is compiled.
+    """
+    found: set[str] = set()
+    factories: set[str] = set()
+    seen: dict[int, frozenset[FunctionInfo]] = {}
+
+    def leading(source: ModuleInfo) -> frozenset[FunctionInfo]:
+        if source.index not in seen:
+            module.reader.read_whole(source)
+            wanted = _names_of_compiled(source, frozenset(COMPILERS) | _factories(source))
+            wanted |= _names_of_decorated(source, program)
+            seen[source.index] = frozenset(_leading(source, wanted, ()))
+        return seen[source.index]
+
+    for binding in module.unit.imports:
+        held = program.resolve_import(module, binding)
+        if isinstance(held, Module) and held.info is not module and not held.info.followed:
+            found.update(_name_in_calls(info) for info in leading(held.info))
+            factories |= _factories(held.info)
+        elif isinstance(held, Class):
+            for base in held.info.mro:
+                if not isinstance(base, str) and base.module is not module and not base.module.followed:
+                    found.update(info.name for info in leading(base.module) if info.owner is base)
+        elif isinstance(held, Function) and held.info.module is not module and not held.info.module.followed:
+            if held.info in leading(held.info.module):
+                found.add(binding.local)
+            if _is_factory(held.info):
+                factories.add(binding.local)
+    return found | factories, frozenset(factories)
+
+
+def _names_of_decorated(module: ModuleInfo, program: Program) -> set[str]:
+    """The names that a module imports of functions that are compiled."""
+    found: set[str] = set()
+    for binding in module.unit.imports:
+        source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
+        index = source.unit.defs.get(binding.name, -1) if source is not None else -1
+        if source is not None and index >= 0 and source.functions[index].decorated(*COMPILERS):
+            module.reader.current.modules |= source.bit
+            found.add(binding.local)
+    return found
 
 
 def _derives(klass: ClassInfo, wanted: set[str]) -> bool:
