@@ -118,6 +118,9 @@ NOW_AND_THEN = {
     "where a function divides the step": (
         f"def due(step, n, last=True):\n    at = n and step % n == 0\n    return at or (last and step == 9)\nif due(i, args.every):\n    {READ}"  # noqa: E501
     ),
+    "where a function is told what the loop adds to": (
+        f"def tell(loss, at):\n    if at % 100 == 0:\n        {READ}\ntell(loss, seen)"
+    ),
     "where each of two conditions is enough": f"if i % 100 == 0 or (i + 1) % 500 == 0:\n    {READ}",
     "with a condition in it": f"if i % 100 == 0:\n    if args.verbose:\n        {READ}",
     "within a condition": f"if args.verbose:\n    if i % 100 == 0:\n        {READ}",

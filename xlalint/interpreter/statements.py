@@ -25,6 +25,7 @@ from xlalint.abstract.values import (
     Value,
     class_value,
     function,
+    host,
     is_leaf,
     members,
     sequence,
@@ -38,6 +39,7 @@ from xlalint.interpreter.device_loops import (
     is_long,
     loops,
     mark_counted,
+    names_added_to,
     names_counted,
     values_of_turn,
 )
@@ -376,6 +378,8 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth
+    if frame.context.per_turn:
+        _forget_counts(frame, node)
     exits: list[Env] = []
     endable = True
     for _ in range(_LOOP_PASSES):
@@ -405,6 +409,17 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         frame.merge(exits)
     frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
+
+
+def _forget_counts(frame: Frame, node: Loop) -> None:
+    """Forget with which numbers a loop begins that it adds to.
+
+    What its first turn hands on would be called for that number alone, and guards there would be true once and for all.
+    """
+    for name in names_added_to(node.body):
+        value = frame.lookup(name)
+        if type(value) is Const and isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
+            frame.env[name] = host(type(value.value).__name__)
 
 
 def _takes_few(frame: Frame, node: Loop) -> bool:
