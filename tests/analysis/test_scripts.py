@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import indent
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.conftest import Loud
 from tests.published import as_published, beside_devices
 from xlalint.config import Settings
-from xlalint.project import check_text
+from xlalint.project import check_paths, check_text
 
 SETUP = """
 import torch
@@ -148,6 +149,44 @@ UNCOUNTED = {
         "for step, x in enumerate(batches):\n        program(x, step)",
     ),
 }
+
+
+LOOPING = """
+def train(loader, optimizer, names):
+    model = Net().to("xla")
+    {loop}
+"""
+STEPPING = """for x in loader:
+        loss = model(x.to("xla")).sum()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "loop", "codes"),
+    [
+        ("from nets import *", STEPPING, ["XLA301"]),
+        ("from shown import *", STEPPING, ["XLA301"]),
+        ("from nets import Net", STEPPING, []),
+        ("from words import *", STEPPING, []),
+        ("from nets import *", "for name in names:\n        print(name, model)\n", []),
+    ],
+)
+def test_a_framework_that_comes_with_all_names_of_a_module(
+    tmp_path: Path, first: str, loop: str, codes: list[str]
+) -> None:
+    files = {
+        "nets.py": "import torch\nfrom torch import nn\n\nclass Net(nn.Linear):\n    pass\n",
+        "shown.py": "from nets import *\n",
+        "words.py": "import json\n\nNet = json.loads\n",
+        "train.py": first + LOOPING.format(loop=loop),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA3",)))
+    assert [one.code for one in report.findings] == codes
 
 
 CUTTING = """

@@ -294,8 +294,9 @@ class Annotations:
         return known[0]
 
     def _find_imported(self, module: ModuleInfo) -> str:
-        names = (self.program.absolute(module, binding) or "?" for binding in module.unit.imports)
-        return self._first_known(names)
+        importing = (module, *module.starred)
+        imports = ((one, binding) for one in importing for binding in one.unit.imports)
+        return self._first_known(self.program.absolute(one, binding) or "?" for one, binding in imports)
 
     def _inherit(self, module: ModuleInfo) -> tuple[str, int]:
         """The framework of which a module's classes derive from classes, and the modules of the classes between."""

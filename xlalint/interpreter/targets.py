@@ -60,7 +60,7 @@ class Targets:
                 if module.taught.target not in framework.targets:
                     found = self._choose_for(module, framework, shown)
                     module.taught = module.taught.with_target(found.target, framework.targets)
-                    if not module.followed and (module in shown or framework.framework in module.packages):
+                    if not module.followed and (module in shown or framework.framework in module.at_hand):
                         self.chosen.append(found)
 
     def _choose_for(

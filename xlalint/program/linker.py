@@ -41,7 +41,8 @@ class ModuleInfo:
     """One module. `index` is its position in the program, `bit` its place in bit sets.
 
     A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there. `packages` are the top-level
-    packages that it imports, `needs` those of them that it surely imports, in the order of the source. `testing` is the module that it
+    packages that it imports, `needs` those of them that it surely imports, in the order of the source. `starred` are the modules of the
+    program of which it imports all names, and `at_hand` the packages that it has with these. `testing` is the module that it
     imports to test, if any. `taught` is what the configuration says of it, from the moment on when it is interpreted, and `shown_targets`
     are the targets for which it shows to be written.
     """
@@ -64,7 +65,9 @@ class ModuleInfo:
         self.imports = _choose_imports(unit.imports, installed)
         self._rebound = _rebound(unit.imports)
         self.stars = [binding for binding in unit.imports if binding.local == "*"]
+        self.starred: tuple[ModuleInfo, ...] = ()
         self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
+        self.at_hand = self.packages
         self.needs = needed_packages(unit.imports)
         self.testing = _find_testing(unit.imports)
         self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
@@ -458,6 +461,10 @@ class Program:
         self._folders = ImportFolders(self.modules[: self.linted], self.by_name, libraries if self.searched else None)
         for name, module in self._folders.modules.items():
             self.by_name.setdefault(name, module)
+        for module in self.modules[: self.linted]:
+            if module.stars:
+                module.starred = self._find_starred(module)
+                module.at_hand = module.packages.union(*[one.packages for one in module.starred])
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self.decorate: Callable[[FunctionInfo], Value] = function
         self.names = self.no_names()
@@ -466,6 +473,19 @@ class Program:
         for module in self.modules:
             for klass in module.classes:
                 self._link_class(klass)
+
+    def _find_starred(self, module: ModuleInfo) -> tuple[ModuleInfo, ...]:
+        """Return the modules of the program of which a module imports all names, and those of which these do."""
+        found: dict[ModuleInfo, None] = {}
+        todo = [module]
+        while todo:
+            current = todo.pop()
+            for binding in current.stars:
+                source = self.by_name.get(self.absolute(current, binding))
+                if source is not None and source is not module and source not in found and not source.followed:
+                    found[source] = None
+                    todo.append(source)
+        return tuple(found)
 
     # --------------------------------------------------------------------------------------------- names
 

@@ -57,6 +57,8 @@ class States:
         bits, functions, classes, asked = reads.closure()
         for function in functions:
             bits |= function.module.bit
+        for source in module.starred:
+            bits |= source.bit
         modules = self._with_lineages(bits | module.bit)
         functions.update(module.functions)
         unmoved = module.index if any(found.function[1] < 0 for found in given.found) else -1

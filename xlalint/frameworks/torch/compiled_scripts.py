@@ -22,7 +22,7 @@ def says_what_is_compiled(module: ModuleInfo) -> bool:
 
     A library that compiles some of its functions is none: its users compile others.
     """
-    if _TARGET not in module.taught.targets or "torch" not in module.packages:
+    if _TARGET not in module.taught.targets or "torch" not in module.at_hand:
         return False
     module.reader.read_whole(module)
     if _COMPILE in module.unit.calls and _trains_compiled(ir.decode_body(module.unit.body)):

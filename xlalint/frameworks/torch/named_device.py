@@ -37,7 +37,7 @@ _OPTION: Final = "add_argument"
 
 def names_device(module: ModuleInfo, kind: str) -> bool:
     """Return whether a module surely asks for a device of a kind, at its level or in a function."""
-    if "torch" not in module.packages or not _mentions(module, kind):
+    if "torch" not in module.at_hand or not _mentions(module, kind):
         return False
     module.reader.read_whole(module)
     bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
