@@ -22,6 +22,8 @@ COPY = "kept = out.cpu()\n"
 SILENT = {
     "a variable of a host tensor": "sizes = Variable(torch.IntTensor([3, 4]))\nassert sizes.data.sum() == 7",
     "a draw from host numbers": "weights = torch.DoubleTensor([1.0, 2.0])\nprint(torch.multinomial(weights, 3).tolist())",
+    "what gives an array at once": "kept = torch.relu(other)\nkept.data.numpy()\nif kept.sum() > 3:\n    print(kept.mean().item())",
+    "what gives an array at once, cut from its gradients": "kept = torch.relu(other)\nkept.detach().numpy()\nprint(kept.sum().item())",
     "what is made where a host tensor is": "bar = torch.rand(4)\nif (torch.rand(4, device=bar.device) > bar).all():\n    print(x)",
 }
 ONCE = {
@@ -29,6 +31,10 @@ ONCE = {
     "a part of a copy that is copied": COPY + "first = kept[0].cpu().numpy()",
 }
 FOUND = {
+    "what gave an array once, and is computed anew": (
+        "kept = torch.relu(other)\nkept.numpy()\nkept = torch.relu(model(x.to(device)))\nif kept.sum() > 3:\n    print(x)",
+        ["XLA101"],
+    ),
     "a variable of what the device computes": ("wrapped = Variable(out)\nassert wrapped.data.sum() == 7", ["XLA103"]),
     "a draw from what the device computes": ("print(torch.multinomial(out, 3).tolist())", ["XLA302"]),
     "what is moved to where a device tensor is": (

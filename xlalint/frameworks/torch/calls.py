@@ -203,7 +203,30 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
         return False
     found = [member for member in members(call.receiver) if isinstance(member, Tensor)]
     drivers, module = call.frame.interpreter.drivers, call.frame.module
-    return drivers.names_device(module) or not (any(one.sure for one in found) or drivers.names_no_device(module))
+    if not drivers.names_device(module) and (any(one.sure for one in found) or drivers.names_no_device(module)):
+        return False
+    _keep_in_host_memory(call.frame, func.value)
+    return True
+
+
+def _keep_in_host_memory(frame: Frame, node: ir.Node) -> None:
+    """Take a tensor for one in host memory from here on, also one of which `x.data` or `x.detach()` was shown to be there."""
+    while True:
+        if type(node) is ir.Attr and node.name == "data":
+            node = node.value
+        elif type(node) is ir.Call and type(node.func) is ir.Attr and node.func.name == "detach":
+            node = node.func.value
+        else:
+            break
+    path = path_of(node)
+    if path:
+        frame.refine(path, join_all([_in_host_memory(one) for one in members(frame.eval(node))]))
+
+
+def _in_host_memory(value: Value) -> Value:
+    if not isinstance(value, Tensor):
+        return value
+    return tensor(value.framework, value.dtype, value.rank, "cpu", value.sure, value.static)
 
 
 def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:

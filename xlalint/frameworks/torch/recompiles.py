@@ -214,9 +214,10 @@ def _compiles(module: ModuleInfo) -> bool:
 def _note_turn(frame: Frame, at: int, node: ir.Node) -> None:
     """Note that a loop takes another part of a tensor in each turn, where each part is a program of its own.
 
-    The programs are kept: in a function that is called at each step this costs in the first alone.
+    The programs are kept: in a function that is called at each step this costs in the first alone, and in a loop within the step.
     """
-    rare = frame.function is not None and not frame.context.per_turn
+    within = 0 < frame.loops.step_depth < frame.loops.depth
+    rare = frame.function is not None and (within or not frame.context.per_turn)
     severity = (*_ON_TPU_ALONE, ("torch_tpu", "info")) if rare else _ON_TPU_ALONE
     detail = "which elements are taken is a part of the program"
     likely = Confidence.LIKELY
