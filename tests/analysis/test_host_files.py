@@ -52,6 +52,18 @@ SILENT = {
         "class Rows(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n        return i\n"
         "def f(x: torch.Tensor):\n    return x.sum().item()\n",
     ),
+    "a function that collates": (
+        "math",
+        "def collate_lines(xs: list[torch.Tensor]):\n    return [x.sum().item() for x in xs]\n",
+    ),
+    "a method that collates": (
+        "math",
+        "class Rows:\n    @staticmethod\n    def _collate_fn(xs: list[torch.Tensor]):\n        return [x.sum().item() for x in xs]\n",
+    ),
+    "a function that sets a model to evaluate": (
+        "argparse",
+        "def f(net, x):\n    net.eval()\n    return x.mean().item()\n",
+    ),
     "a class that reads files": (
         "pandas",
         "class Table:\n    def load(self, path):\n        return open(path)\n"
@@ -74,6 +86,14 @@ FOUND = {
     "a method": (
         "pandas",
         "class Loss:\n    def of(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
+    "a function whose name only has it within": (
+        "math",
+        "def uncollated(x: torch.Tensor):\n    return x.sum().item()\n",
+    ),
+    "a function that sets a model to evaluate, and calls it": (
+        "argparse",
+        "def f(net, x):\n    net.eval()\n    net(x)\n    return x.softmax(-1).amax().item()\n",
     ),
     "a function without gradients": ("tokenizers", "@torch.no_grad()\ndef f(x):\n    return x.sum().item()\n"),
 }

@@ -82,6 +82,9 @@ LOUD = {
     "    for epoch in range(3):\n        train(batches)\n        test(batches)\n",
     "by a function that only evaluates": "def test(net, loader):\n    net.eval()\n    seen = 0\n    with torch.no_grad():\n"
     "        for x in loader:\n            seen += torch.argmax(net(x), 1).sum().item()\n    return seen\n",
+    "by a function that gives its model to another": "def tiled(x, net):\n    return net(x)\n"
+    "def main(net, paths):\n    net.eval()\n    with open('log') as log:\n        for path in paths:\n"
+    "            out = tiled(load(path).to(device), net)\n            log.write(str(out.sum().item()))\n",
     "by a method that evaluates": "class Runner:\n    def test(self, loader):\n        self.model.eval()\n"
     "        for x in loader:\n            seen = torch.argmax(self.model(x), 1).sum().item()\n",
     "now and then, but often": train(

@@ -31,6 +31,7 @@ _ON_DEVICE: Final = _MADE_AT_STEPS | {"module", "optimizer"}
 # The kind of which each call of a method is a part of a step, also where it takes several.
 _CALLED_AT_STEPS: Final = "optimizer"
 _HOST_KINDS: Final = frozenset(("dataset", "config", "host"))
+_COLLATE: Final = "collate"
 _HOST_CALLS: Final = frozenset(
     [
         "open",
@@ -197,7 +198,7 @@ class Roots:
         if drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions):
             for framework in self.frameworks.values():
                 steps = framework.semantics.steps
-                if steps is not None and not steps.ported.isdisjoint(module.packages):
+                if steps is not None and not steps.ported.isdisjoint(module.at_hand):
                     found.setdefault(framework.name, Platform(framework.name, _PORTED, Reach.COMPILED))
         return found
 
@@ -498,6 +499,8 @@ class Roots:
             return f"it calls `{called[0]}`, as only code on the host does"
         if self.interpreter.occasions.of(info) is Occasion.DATA:
             return "only data sets call it, as the program has it"
+        if _COLLATE in info.name.lower().split("_"):
+            return "data loaders have it collate a batch, which is done on the host"
         reason = self._host_class(info.owner) or self._host_module(info.module)
         if reason:
             return reason
@@ -507,11 +510,14 @@ class Roots:
     def _handles_device(self, info: FunctionInfo) -> bool:
         """Return whether a function says by itself that its tensors are on a device, whatever else its file is for.
 
-        A parameter that is declared a tensor says so, and one that the body moves, or cuts from its gradients, as nobody does on the host.
+        A parameter that is declared a tensor says so, and one that the body moves, or cuts from its gradients, as nobody does on the host,
+        and a model that it sets to evaluate and calls.
         What uses the very libraries for which the file is one of the host draws, reads or tabulates on the host all the same.
         """
         annotations, module = self.interpreter.annotations, info.module
         self.interpreter.reader.current.functions.append(info)
+        if self.interpreter.drivers.infers(info):
+            return True
         if any(not _MOVED.isdisjoint(param.uses) for param in info.params) or info.decorated(*_NO_GRADIENT):
             return not _uses_host_library(info)
         declared = [annotations.value(module, param.annotation) for param in info.params if param.annotation]

@@ -273,9 +273,9 @@ class Drivers:
 
     def may_drive(self, module: ModuleInfo) -> bool:
         """Return whether a module imports what makes an XLA device take steps, today or once it is ported."""
-        if not self.words.packages.isdisjoint(module.packages):
+        if not self.words.packages.isdisjoint(module.at_hand):
             return True
-        return not self.words.ported.isdisjoint(module.packages) and self._may_be_ported(module)
+        return not self.words.ported.isdisjoint(module.at_hand) and self._may_be_ported(module)
 
     def role(self, info: FunctionInfo) -> Role:
         """Return what a call of a function does to the device."""
@@ -336,6 +336,14 @@ class Drivers:
             return False
         models = _owners(info.body, words)
         return any(isinstance(loop, ir.For) and _runs(loop, models) for loop in loops(info.body))
+
+    def infers(self, info: FunctionInfo) -> bool:
+        """Return whether a function sets a model to evaluate and calls it."""
+        words = self.words.evaluates
+        if words.isdisjoint(info.ir.calls):
+            return False
+        models = _owners(info.body, words)
+        return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(info.body))
 
     def digest(self) -> bytes:
         """Digest all that was found: what was made of it holds as long as this is the same."""
@@ -428,7 +436,7 @@ class Drivers:
     def _leaves_device_open(self, module: ModuleInfo) -> bool:
         words = self.words
         called = [module.unit.calls, *(info.ir.calls for info in module.functions)]
-        return words.packages.isdisjoint(module.packages) and all(map(words.places.isdisjoint, called))
+        return words.packages.isdisjoint(module.at_hand) and all(map(words.places.isdisjoint, called))
 
     def _may_be_ported(self, module: ModuleInfo) -> bool:
         return not self.words.targets.isdisjoint(module.taught.targets)
@@ -805,9 +813,10 @@ def _starts_at(index: ir.Node, count: str) -> bool:
 
 
 def _runs(loop: Loop, models: set[str]) -> bool:
-    """Return whether a loop calls a model, and not only a loop in it does."""
+    """Return whether a loop calls a model, or a function that is given it, and not only a loop in it does."""
     rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
-    return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(tuple(rest)))
+    calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))
+    return any(path_of(part) in models for one in calls for part in (one.func, *one.args))
 
 
 def _plain_statements(
