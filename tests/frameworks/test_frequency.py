@@ -26,6 +26,7 @@ def in_steps(body: str, loop: str = "for i, x in enumerate(batches):", before: s
         """
         def train(model, optimizer, batches, held_out, args, epochs, start):
             seen = 0
+            best = None
             {before}
             for epoch in range(epochs):
                 {loop}
@@ -64,6 +65,9 @@ AT_EVERY_STEP = {
     "    if k % 100 == 0:\n        loss.item()",
     "where the guard is of an entry that is a number": f"sizes = {{'n': 7}}\nif sizes['n'] % 100 == 0:\n    {READ}",
     "where the guard is of an element": f"if x[0] % 100 == 0:\n    {READ}",
+    "where a name gets its first value, and loses it": f"if best is None:\n    {READ}\n    best = loss\nbest = None",
+    "where a name is asked for that gets no value": f"if args is None:\n    {READ}",
+    "where a name has its first value": f"if best is None:\n    best = loss\nelse:\n    {READ}",
     "at all but every n-th": f"if i % 100 != 0:\n    {READ}",
     "at all but every n-th, by identity": f"if i % 100 is not 0:\n    {READ}",
     "beside what runs at every n-th": f"if i % 100 == 0:\n    pass\nelse:\n    {READ}",
@@ -121,6 +125,7 @@ NOW_AND_THEN = {
     "where a function is told what the loop adds to": (
         f"def tell(loss, at):\n    if at % 100 == 0:\n        {READ}\ntell(loss, seen)"
     ),
+    "where a name gets its first value": f"if best is None:\n    {READ}\n    best = loss",
     "where each of two conditions is enough": f"if i % 100 == 0 or (i + 1) % 500 == 0:\n    {READ}",
     "with a condition in it": f"if i % 100 == 0:\n    if args.verbose:\n        {READ}",
     "within a condition": f"if args.verbose:\n    if i % 100 == 0:\n        {READ}",

@@ -44,6 +44,7 @@ from xlalint.interpreter.guards import (
     asks_flag,
     asks_when,
     assigned_once,
+    fills_once,
     guard_of,
     may_guard,
     name_guards,
@@ -171,6 +172,9 @@ class Frame:
     def rates_at(self, node: ir.If) -> tuple[Rate, Rate]:
         """Return how often the two branches run: the one that takes the steps runs at every step, whatever asks for it."""
         reached = self.rates_of(node.test)
+        turn = self.loops.turn
+        if turn is not None and fills_once(node, turn.loop.body):
+            return reached[0].under(Frequency.NTH_STEP), reached[1]
         if reached[0] is self.loops.rate:
             return reached
         if self._stepping is None:

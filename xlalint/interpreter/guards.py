@@ -19,6 +19,7 @@ from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
 _FEW: Final = 10
+_NONE: Final = ir.Const(None)
 _CLOCKS: Final = frozenset(("time", "perf_counter", "monotonic", "now", "process_time"))
 _CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
 _EQUALITIES: Final = (("==",), ("!=",))
@@ -122,6 +123,22 @@ def _is_one_turn(test: ir.Node, op: str, around: Counting) -> bool:
     if type(test) is not ir.Compare or test.ops != (op,):
         return False
     return any(type(side) is ir.Name and _counts_steps(side, around) for side in (test.left, *test.rights))
+
+
+def fills_once(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a branch gives a name its first value, which no turn of the loop around takes back: `if preds is None: preds = …`."""
+    asked = node.test
+    if type(asked) is not ir.Compare or asked.ops != ("is",) or asked.rights[0] != _NONE:
+        return False
+    if type(asked.left) is not ir.Name or not _gives(node.body, asked.left.id, none=False):
+        return False
+    return not _gives(loop, asked.left.id, none=True)
+
+
+def _gives(body: tuple[ir.Statement, ...], name: str, *, none: bool) -> bool:
+    """Return whether statements assign a name None, or something else."""
+    assigned = (one for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name))
+    return any((one.value == _NONE) is none for one in assigned)
 
 
 def asks_clock(test: ir.Node, body: tuple[ir.Statement, ...]) -> bool:
@@ -327,6 +344,7 @@ __all__ = [
     "asks_flag",
     "asks_when",
     "assigned_once",
+    "fills_once",
     "guard_of",
     "may_guard",
     "name_guards",
