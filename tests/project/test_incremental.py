@@ -175,7 +175,7 @@ FUNCTION = st.builds(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(st.lists(FUNCTION, max_size=3), min_size=1, max_size=3))
 def test_any_edit_gives_what_a_run_from_nothing_gives(project: Path, edits: list[list[str]]) -> None:
     options = load_settings([project], isolated=True)
