@@ -153,6 +153,8 @@ class Frame:
         if reached is None:
             reached = self.rates_of(condition)
         switches = self.interpreter.switches
+        if switches.none:
+            return reached
         found = switches.outcome(condition)
         if found is None or not self._may_be_switch(condition, switches):
             return reached

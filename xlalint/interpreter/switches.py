@@ -59,7 +59,8 @@ class Gifts(NamedTuple):
 
 
 class Switches:
-    """The names that are off in a program, worked out once for it: what each may be, and how those are spelled that are options."""
+    """The names that are off in a program, worked out once for it: what each may be, and how those are spelled that are options. `none`
+    says that there are no such names, as soon as that is known."""
 
     def __init__(self, program: Program, uncalled: Uncalled) -> None:
         self._program = program
@@ -69,6 +70,7 @@ class Switches:
         self._given: dict[_Holder, Gifts] = {}
         self._filled: frozenset[str] = frozenset()
         self._worked_out = False
+        self.none = False
 
     def after(self, module: ModuleInfo, changed: Collection[FunctionInfo]) -> Switches:
         """The switches of the program with changed bodies of some functions of a module: these, where all give names what they gave."""
@@ -105,6 +107,7 @@ class Switches:
             self._worked_out = True
             with self._program.reader.reading(DependencySet()):  # `digest` speaks for it
                 self._work_out()
+            self.none = not self._settings
         return self._settings
 
     def _work_out(self) -> None:
