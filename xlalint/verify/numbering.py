@@ -9,13 +9,13 @@ may round in another way.
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from xlalint.verify.frames import follow_frames
 from xlalint.verify.places import is_users
 
 Key = Hashable
@@ -76,12 +76,8 @@ def refusing_what_tells(file: str) -> Iterator[None]:
             raised.append(argument[0].__name__)
         return local
 
-    before = sys.gettrace()
-    sys.settrace(enter)
-    try:
+    with follow_frames(enter):
         yield
-    finally:
-        sys.settrace(before)
     if raised:
         raise CannotTraceError(f"it caught {raised[0]}")
 

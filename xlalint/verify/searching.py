@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from xlalint.verify import places
 from xlalint.verify.alarms import alarm
 from xlalint.verify.backends import Backend, Options, Program
+from xlalint.verify.frames import follow_frames
 from xlalint.verify.inputs.draws import draw
 from xlalint.verify.loading import LoadError, load
 from xlalint.verify.model import Specs, Subject
@@ -117,9 +117,5 @@ def reaching(file: str, lines: tuple[int, int]) -> Iterator[Callable[[], bool]]:
     def enter(frame: FrameType, event: str, argument: Any) -> Any:
         return local if frame.f_code.co_filename == file else None
 
-    before = sys.gettrace()
-    sys.settrace(enter)
-    try:
+    with follow_frames(enter):
         yield lambda: bool(hit)
-    finally:
-        sys.settrace(before)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from xlalint.verify.choices import Choices, brief_of
+from xlalint.verify.frames import follow_frames
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -61,12 +61,8 @@ class Branches:
 
             return local
 
-        before = sys.gettrace()
-        sys.settrace(enter)
-        try:
+        with follow_frames(enter):
             yield
-        finally:
-            sys.settrace(before)
 
     def functions(self) -> list[ast.AST]:
         """The functions that were run, in the order of the file."""
