@@ -132,17 +132,20 @@ def names_counted(node: Loop) -> frozenset[str]:
 def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
     while type(counter) is ir.Call and last_name(counter.func) in _SHOWING and counter.args:
         counter = counter.args[0]
-    called = last_name(counter.func) if type(counter) is ir.Call else ""
-    more: frozenset[str] = frozenset()
-    if called == "zip" and type(target) is ir.Display and type(counter) is ir.Call:
+    if type(counter) is not ir.Call:
+        return frozenset()
+    called = last_name(counter.func)
+    if called == "zip" and type(target) is ir.Display:
         pairs = zip(target.items, counter.args, strict=False)
         return frozenset().union(*[_names_counted_by(part, arg) for part, arg in pairs])
-    if called == "enumerate" and type(target) is ir.Display and type(counter) is ir.Call and target.items:
-        enumerated = _names_counted_by(target.items[1], counter.args[0]) if target.items[1:] and counter.args else ()
-        target, more = target.items[0], frozenset(enumerated)
-    elif called not in _COUNTING:
-        return frozenset()
-    return more.union((target.id,)) if type(target) is ir.Name else more
+    if called == "enumerate" and type(target) is ir.Display and target.items:
+        enumerated = [_names_counted_by(part, arg) for part, arg in zip(target.items[1:2], counter.args, strict=False)]
+        return _name_of(target.items[0]).union(*enumerated)
+    return _name_of(target) if called in _COUNTING else frozenset()
+
+
+def _name_of(target: ir.Node) -> frozenset[str]:
+    return frozenset((target.id,)) if type(target) is ir.Name else frozenset()
 
 
 def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:

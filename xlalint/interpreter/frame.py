@@ -40,11 +40,13 @@ from xlalint.interpreter.drawing import draws
 from xlalint.interpreter.frame_state import Loops, LoopTurns, Paths, Scope
 from xlalint.interpreter.guards import (
     Counting,
+    Written,
     asks_clock,
     asks_flag,
     asks_when,
     assigned_once,
     fills_once,
+    find_written,
     guard_of,
     may_guard,
     name_guards,
@@ -146,7 +148,10 @@ class Frame:
             or asks_flag(condition, self.env)
         ):
             return self.loops.rate, self.loops.rate
-        return self._rate_where(condition, True), self._rate_where(condition, False)
+        params = tuple(param.name for param in self.function.params) if self.function is not None else ()
+        by_default = self.interpreter.switches.outcome
+        around = Counting(self.eval, self.loops.counters, params, self._find_written, self.context.per_turn, by_default)
+        return self._rate_where(condition, True, around), self._rate_where(condition, False, around)
 
     def rates_unless_off(self, condition: ir.Node, reached: tuple[Rate, Rate] | None = None) -> tuple[Rate, Rate]:
         """Return `rates_of` a condition of which the value is not known; what runs only where something is switched on says so."""
@@ -202,10 +207,13 @@ class Frame:
             self._guards = name_guards(body_of(self))
         return self._guards
 
-    def _rate_where(self, condition: ir.Node, wanted: bool) -> Rate:
-        params = tuple(param.name for param in self.function.params) if self.function is not None else ()
-        by_default = self.interpreter.switches.outcome
-        around = Counting(self.eval, self.loops.counters, params, body_of(self), self.context.per_turn, by_default)
+    def _find_written(self) -> Written:
+        """Return what the code gives values to."""
+        if self.function is not None:
+            return self.function.answers(_writes_of)
+        return find_written(body_of(self))
+
+    def _rate_where(self, condition: ir.Node, wanted: bool, around: Counting) -> Rate:
         guard = guard_of(condition, wanted, around)
         return self.loops.rate if guard is None else self.loops.rate.under(guard)
 
@@ -515,7 +523,7 @@ class Frame:
             if turn.added is None:
                 turn.added = names_added_to(turn.loop.body)
             counters |= turn.added
-        around = Counting(self.eval, counters, (), (), drives=False, by_default=self.interpreter.switches.outcome)
+        around = Counting(self.eval, counters, (), Written, drives=False, by_default=self.interpreter.switches.outcome)
         return not (any(asks_when(one, around) for one in asked) or any(asks_clock(test, body) for test in tests))
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
@@ -685,6 +693,10 @@ def join_into(env: Env, other: Env, paths: bool = True) -> None:
     if paths:
         for name in [name for name in env if name not in other and "." in name]:
             del env[name]
+
+
+def _writes_of(info: FunctionInfo) -> Written:
+    return find_written(info.body)
 
 
 def body_of(frame: Frame) -> tuple[ir.Statement, ...]:

@@ -6,7 +6,9 @@ index of a layer, a size and a setting are no such numbers: code under a test of
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
@@ -27,17 +29,49 @@ _SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 
+class Written(NamedTuple):
+    """Tells what statements give values to: `added` are the names, attributes and entries of tables to which they add, as these are
+    spelled, `copies` the names that stand for others alone, with these."""
+
+    added: frozenset[str] = frozenset()
+    copies: Mapping[str, tuple[ir.Name, ...]] = MappingProxyType({})
+
+
 class Counting(NamedTuple):
-    """Tells what counts around a test: how expressions are evaluated, the names that the loops around it count by, the parameters and the
-    body of the function. `drives`: the function holds the loops of steps, so what it adds to counts these. `by_default` says how a
+    """Tells what counts around a test: how expressions are evaluated, the names that the loops around it count by, the parameters of the
+    function and what it writes. `drives`: the function holds the loops of steps, so what it adds to counts these. `by_default` says how a
     condition comes out where nobody switches anything on, None where that does not follow."""
 
     evaluate: Callable[[ir.Node], Value]
     counters: frozenset[str]
     params: tuple[str, ...]
-    body: tuple[ir.Statement, ...]
+    written: Callable[[], Written]
     drives: bool
     by_default: Callable[[ir.Node], tuple[bool, str] | None]
+
+
+def find_written(body: tuple[ir.Statement, ...]) -> Written:
+    """Find what statements give values to."""
+    added = set(names_added_to(body))
+    given: defaultdict[str, list[ir.Node]] = defaultdict(list)
+    for one in ir.walk(body):
+        if type(one) is ir.AugAssign and one.op == "+":
+            added.add(_spell_written(one.target))
+        elif type(one) is ir.Assign:
+            sides = (one.value.body, one.value.orelse) if type(one.value) is ir.IfExp else (one.value,)
+            for name in {target.id for target in one.targets if type(target) is ir.Name}:
+                given[name].extend(sides)
+    copies: dict[str, tuple[ir.Name, ...]] = {}
+    for name, values in given.items():
+        names = tuple([value for value in values if type(value) is ir.Name])
+        if len(names) == len(values):
+            copies[name] = names
+    return Written(frozenset(added), copies)
+
+
+def _spell_written(node: ir.Node) -> str:
+    """How an attribute or an entry of a table is spelled, "" of other expressions."""
+    return path_of(node) if type(node) is ir.Attr else spelling(node) if type(node) is ir.Sub else ""
 
 
 def tests_remainder(test: ir.Node) -> bool:
@@ -244,13 +278,13 @@ def _is_counter(node: ir.Node, around: Counting) -> bool:
     """Return whether an expression is a name by which a loop of steps counts, or to which it adds; or an object's own count of them."""
     if type(node) is not ir.Name:
         return type(node) is ir.Attr and around.drives and _is_added_to(node, around)
-    return node.id in around.counters or (around.drives and node.id in names_added_to(around.body))
+    return node.id in around.counters or (around.drives and node.id in around.written().added)
 
 
-def _is_added_to(node: ir.Attr, around: Counting) -> bool:
-    """Return whether the body adds to an attribute: `self.step += 1`."""
-    added = (one.target for one in ir.walk(around.body) if type(one) is ir.AugAssign and one.op == "+")
-    return any(type(target) is ir.Attr and path_of(target) == path_of(node) != "" for target in added)
+def _is_added_to(node: ir.Attr | ir.Sub, around: Counting) -> bool:
+    """Return whether the function adds to an attribute or an entry of a table: `self.step += 1`, `state["step"] += 1`."""
+    spelled = _spell_written(node)
+    return spelled != "" and spelled in around.written().added
 
 
 def _of_call(test: ir.Call, around: Counting) -> Frequency | None:
@@ -301,17 +335,14 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
 
 def _names_count(name: str, around: Counting) -> bool:
     """Return whether a name is another one for parameters that may count steps: `step = global_step if train else test_step`."""
-    given = [one.value for one in ir.walk(around.body) if type(one) is ir.Assign and _assigns(one, name)]
-    sides = [side for one in given for side in ((one.body, one.orelse) if type(one) is ir.IfExp else (one,))]
-    named = [one for one in sides if type(one) is ir.Name and one.id in around.params]
-    return bool(named) and len(named) == len(sides) and all(_value_counts(one, around) for one in named)
+    others = around.written().copies.get(name, ())
+    told = all(one.id in around.params for one in others)
+    return bool(others) and told and all(_value_counts(one, around) for one in others)
 
 
 def _entry_counts(node: ir.Sub, around: Counting) -> bool:
     """Return whether an entry of a table, `state["step"]`, is one to which the function adds, or may be one where it holds the loops."""
-    spelled = spelling(node)
-    added = (one.target for one in ir.walk(around.body) if type(one) is ir.AugAssign and one.op == "+")
-    if any(type(target) is ir.Sub and spelling(target) == spelled for target in added):
+    if _is_added_to(node, around):
         return True
     return around.drives and around.evaluate(node) is UNKNOWN
 
@@ -340,11 +371,13 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
 
 __all__ = [
     "Counting",
+    "Written",
     "asks_clock",
     "asks_flag",
     "asks_when",
     "assigned_once",
     "fills_once",
+    "find_written",
     "guard_of",
     "may_guard",
     "name_guards",

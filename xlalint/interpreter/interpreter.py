@@ -109,7 +109,7 @@ Closure = tuple[tuple[str, Value], ...]
 
 MAX_CONTEXTS: Final = 256
 MAX_DEPTH: Final = 32
-_MOST_KEPT: Final = 16
+_MOST_KEPT: Final = 16  # attributes of one object
 TABLE_DEPTH: Final = 2
 _BUILTINS: Final = frozenset(dir(builtins))
 _PROTOCOLS: Final = frozenset(("typing.Protocol", "typing_extensions.Protocol"))
@@ -617,7 +617,7 @@ class Interpreter:
                     stored = self.tables.find_assigned(value.klass, name)
                     if stored is not None and any(tensors(stored)):
                         kept[name] = as_known(stored, framework)
-        return instance(value.klass, tuple(sorted(kept.items(), key=lambda item: item[0]))[:16], value.made)
+        return instance(value.klass, tuple(sorted(kept.items(), key=lambda item: item[0]))[:_MOST_KEPT], value.made)
 
     def replacing(self, framework: str) -> str:
         """The framework, if its tracer replaces every argument; "" of others."""

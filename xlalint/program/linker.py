@@ -7,7 +7,7 @@ program's `DependencyTracker`: it is what an analysis result depends on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from xlalint.abstract.values import (
     UNKNOWN,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+T = TypeVar("T")
 # How many of the subclasses' definitions of an abstract method are followed.
 MAX_OVERRIDES: Final = 4
 _TESTING: Final = ("absl.testing", "pytest", "unittest")
@@ -77,7 +78,7 @@ class ModuleInfo:
         self.shown_targets: frozenset[str] = frozenset()
         self._assignments: dict[str, ir.Node] | None = None
         self._nested: dict[int, list[FunctionInfo]] | None = None
-        self._answers: dict[Callable[[ModuleInfo], bool], bool] = {}
+        self._answers: dict[Callable[[ModuleInfo], Any], Any] = {}
 
     def changes(self, name: str) -> bool:
         """Return whether imports bind a name to different things, with code between them that may call what uses it.
@@ -105,10 +106,10 @@ class ModuleInfo:
                     self._assignments[statement.target.id] = statement.value
         return self._assignments.get(name)
 
-    def answers(self, question: Callable[[ModuleInfo], bool]) -> bool:
+    def answers(self, question: Callable[[ModuleInfo], T]) -> T:
         """Answer a question about the module's own text; it is asked once for each text."""
         self.reader.current.modules |= self.bit
-        known = self._answers.get(question)
+        known: T | None = self._answers.get(question)
         if known is None:
             known = self._answers[question] = question(self)
         return known
@@ -160,7 +161,7 @@ class FunctionInfo:
         self.module = module
         self.index = index
         self._body: tuple[ir.Statement, ...] | None = None
-        self._answers: dict[Callable[[FunctionInfo], bool], bool] | None = None
+        self._answers: dict[Callable[[FunctionInfo], Any], Any] | None = None
         self.loop_names: dict[int, frozenset[str] | None] = {}
         self.take(function_ir)
 
@@ -171,11 +172,12 @@ class FunctionInfo:
         self.params = function_ir.params
         self._decorators = tuple(map(_last_name, function_ir.decorators))
 
-    def answers(self, question: Callable[[FunctionInfo], bool]) -> bool:
+    def answers(self, question: Callable[[FunctionInfo], T]) -> T:
         """Answer a question about the function; it is asked once for each text of the body."""
+        self.module.reader.current.functions.append(self)
         if self._answers is None:
             self._answers = {}
-        known = self._answers.get(question)
+        known: T | None = self._answers.get(question)
         if known is None:
             known = self._answers[question] = question(self)
         return known

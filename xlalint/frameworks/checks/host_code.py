@@ -56,7 +56,7 @@ def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Host
     imported_names: set[str] = set()
     if not _DISPATCHING.isdisjoint(platforms):
         imported_names, factories = _names_of_imported(module, program)
-        makers |= factories | _factories(module)
+        makers |= factories | module.answers(_factories)
     wanted = (
         libraries
         | _names_in(module, program, libraries, set_here)
@@ -148,7 +148,7 @@ def _names_of_imported(module: ModuleInfo, program: Program) -> tuple[set[str], 
     def leading(source: ModuleInfo) -> frozenset[FunctionInfo]:
         if source.index not in seen:
             module.reader.read_whole(source)
-            wanted = _names_of_compiled(source, frozenset(COMPILERS) | _factories(source))
+            wanted = _names_of_compiled(source, frozenset(COMPILERS) | source.answers(_factories))
             wanted |= _names_of_decorated(source, program)
             seen[source.index] = frozenset(_leading(source, wanted, ()))
         return seen[source.index]
@@ -157,7 +157,7 @@ def _names_of_imported(module: ModuleInfo, program: Program) -> tuple[set[str], 
         held = program.resolve_import(module, binding)
         if isinstance(held, Module) and held.info is not module and not held.info.followed:
             found.update(_name_in_calls(info) for info in leading(held.info))
-            factories |= _factories(held.info)
+            factories |= held.info.answers(_factories)
         elif isinstance(held, Class):
             for base in held.info.mro:
                 if not isinstance(base, str) and base.module is not module and not base.module.followed:

@@ -135,7 +135,7 @@ def check_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int,
         frame.note("XLA403", at, "torch", spelling(node), detail)
     elif (frame.loops.lasting or detail is BOUND_IN_GRAPH) and _is_of_steps(frame, part):
         frame.note("XLA403", at, "torch", spelling(node), detail, "", _NOT_COMPILED, Confidence.LIKELY)
-    elif _is_of_turn(frame, part, node) and not moves_cuts(body_of(frame)):
+    elif _is_of_turn(frame, part, node) and not _moves_cuts(frame):
         _note_turn(frame, at, node)
 
 
@@ -158,9 +158,19 @@ def _is_of_steps(frame: Frame, value: Value) -> bool:
     """
     if not any(type(one) is Host and one.origin == _TURN for one in members(value)):
         return False
-    if moves_cuts(body_of(frame)) or (not frame.loops.lasting and frame.module.answers(_moves_results)):
+    if _moves_cuts(frame) or (not frame.loops.lasting and frame.module.answers(_moves_results)):
         return False
     return not frame.interpreter.some_module.of(_compiles)
+
+
+def _moves_cuts(frame: Frame) -> bool:
+    if frame.function is None:
+        return moves_cuts(body_of(frame))
+    return frame.function.answers(_function_moves_cuts)
+
+
+def _function_moves_cuts(info: FunctionInfo) -> bool:
+    return moves_cuts(info.body)
 
 
 def _moves_results(module: ModuleInfo) -> bool:
