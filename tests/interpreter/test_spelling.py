@@ -7,8 +7,10 @@ from typing import cast
 
 import pytest
 
+from xlalint.config import Settings
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
+from xlalint.project import check_text
 
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Pow: "**", ast.BitAnd: "&", ast.Gt: ">", ast.USub: "-"}
 
@@ -67,3 +69,23 @@ def test_of_a_long_chain_the_end_is_written(links: int, text: str) -> None:
     for _ in range(links):
         node = ir.Attr(node, "a", 0)
     assert spelling(node) == text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x.view(n, most)",
+        "x.view(n * 2, most, 3)",
+        "x.new_zeros((n, most))",
+        "torch.zeros([n, most])",
+        "torch.full(size=(n, most), fill_value=1.0)",
+        "nn.functional.pad(x, [0, n, 0, most])",
+    ],
+)
+def test_of_several_sizes_the_tensor_is_named(made: str) -> None:
+    text = (
+        "import torch\nfrom torch import nn\nclass Model(nn.Module):\n    def forward(self, x, lengths):\n"
+        f"        n, most = x.size(0), lengths.max()\n        return {made}\n"
+    )
+    (found,) = [one for one in check_text(text, "model.py", Settings()).findings if one.code == "XLA206"]
+    assert "the value of tensor `most`" in found.message

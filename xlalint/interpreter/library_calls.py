@@ -406,10 +406,10 @@ class LibraryCall:
             [spec.subject] if spec.subject else [n for n in (*spec.when.tensor, *spec.when.items) if n not in ("*", "")]
         )
         for name in named:
-            value = self.argument(name)
+            value, node = self.argument(name), self.node_of(name)
             found = self._device(value) if value is not None else None
-            if found is not None:
-                return found, self.node_of(name)
+            if value is not None and found is not None:
+                return found, self._find_size(name, value, node) if spec.rule == VALUE_SIZED_SHAPE else node
         if self.receiver is not None and self._device(self.receiver) is not None:
             func = self.node.func
             return self.receiver, func.value if type(func) is ir.Attr else None
@@ -420,6 +420,18 @@ class LibraryCall:
                 return found, nodes[position] if position < len(nodes) else None
         func = self.node.func
         return self.receiver, func.value if self.receiver is not None and type(func) is ir.Attr else None
+
+    def _find_size(self, name: str, value: Value, node: ir.Node | None) -> ir.Node | None:
+        """Return the size that is a tensor, of several in what a parameter is given: `most` of `x.view(n, most)` and `torch.zeros([n, most])`."""
+        parts = list(self.select_arguments((name,)))
+        if not parts and node is not None:
+            parts = [(value, node)]
+        if len(parts) == 1:
+            whole, written = parts[0]
+            items = whole.items if isinstance(whole, Sequence) else None
+            if type(written) is ir.Display and items is not None and len(items) == len(written.items):
+                parts = list(zip(items, written.items, strict=True))
+        return next((written for part, written in parts if self._device(part) is not None), node)
 
     def _is_made_in_place(self) -> bool:
         """Return whether the receiver is a new tensor of the host's memory, which the very expression makes by functions of a library."""
