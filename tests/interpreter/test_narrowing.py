@@ -51,6 +51,24 @@ SILENT = {
                     return x
                 return x * keep
         """,
+    "a list of which no element is a tensor": """
+        def matrix(*rows):
+            elements = [x for row in rows for x in row]
+            given = [x for x in elements if isinstance(x, Tensor)]
+            if len(given) == 0:
+                return torch.as_tensor(np.asarray(rows))
+            elements = [x + given[0] for x in elements]
+            return torch.stack(elements)
+        def turn(x: Tensor):
+            return matrix([1, x], [0, 1])
+        """,
+    "a list of which none is one, told by its truth": """
+        class M(nn.Module):
+            def forward(self, x: Tensor):
+                parts = [x.mean(), 1.0]
+                given = [one for one in parts if isinstance(one, Tensor)]
+                return x if given else np.asarray(parts)
+        """,
     "each element told to be a number": """
         class M(nn.Module):
             def forward(self, x: Tensor, sizes: list[Union[Tensor, float]]):
@@ -195,6 +213,36 @@ SILENT = {
 }
 
 FOUND = {
+    "a list of which some are tensors": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, scale: float):
+                parts = [x.mean(), scale]
+                given = [one for one in parts if isinstance(one, Tensor)]
+                return np.asarray(parts) if given else x
+        """,
+        ["XLA302"],
+    ),
+    "a list that was picked by their rank": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, scale: float):
+                parts = [x.mean(), scale]
+                given = [one for one in parts if isinstance(one, Tensor) and one.ndim > 0]
+                return x if given else np.asarray(parts)
+        """,
+        ["XLA302"],
+    ),
+    "a list that holds others than were asked for": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, scale: float):
+                parts = [x.mean(), scale]
+                given = [one for one in [scale] if isinstance(one, Tensor)]
+                return x if given else np.asarray(parts)
+        """,
+        ["XLA302"],
+    ),
     "a tensor is an object": (
         """
         def pick(x: Tensor, limit):

@@ -194,13 +194,15 @@ def _is_clock(node: ir.Node) -> bool:
     return type(node) is ir.Call and isinstance(node.func, (ir.Attr, ir.Name)) and last_name(node.func) in _CLOCKS
 
 
-def assigned_once(node: ir.Node, body: tuple[ir.Statement, ...]) -> ir.Node:
-    """Return what a name is assigned, if just one statement of the body does that; else the expression itself."""
+def assigned_once(node: ir.Node, body: tuple[ir.Statement, ...], before: int | None = None) -> ir.Node:
+    """Return what a name is assigned, if just one statement of the body does that, or one `before` a place; else the expression itself."""
     if type(node) is not ir.Name:
         return node
     name = node.id
-    found = [one.value for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name)]
-    return found[0] if len(found) == 1 else node
+    found = [one for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name)]
+    if before is not None:
+        found = [one for one in found if one.at < before]
+    return found[0].value if len(found) == 1 else node
 
 
 def _assigns(statement: ir.Assign, name: str) -> bool:

@@ -422,7 +422,7 @@ class LibraryCall:
         return self.receiver, func.value if self.receiver is not None and type(func) is ir.Attr else None
 
     def _find_size(self, name: str, value: Value, node: ir.Node | None) -> ir.Node | None:
-        """Return the size that is a tensor, of several in what a parameter is given: `most` of `x.view(n, most)` and `torch.zeros([n, most])`."""
+        """Return the size that is a tensor, of several that a parameter is given: `most` of `x.view(n, most)`, of `zeros([n, most])`."""
         parts = list(self.select_arguments((name,)))
         if not parts and node is not None:
             parts = [(value, node)]

@@ -29,6 +29,7 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
+from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
@@ -63,6 +64,65 @@ def _assume_walrus(frame: Frame, node: ir.Walrus, wanted: bool) -> None:
 
 def _assume_truth(frame: Frame, node: ir.Node, wanted: bool) -> None:
     _refine(frame, node, lambda value: when_truth(value, wanted))
+
+
+def _assume_attribute(frame: Frame, node: ir.Attr, wanted: bool) -> None:
+    framework, told = frame.libraries.host_flags.get(node.name, ("", None))
+    if told is wanted and frame.module.taught.tracks_place:
+        _refine(frame, node.value, lambda value: _in_host_memory(value, framework))
+    _assume_truth(frame, node, wanted)
+
+
+def _in_host_memory(value: Value, framework: str) -> Value:
+    """The value, its tensors those of host memory, and what is not known such a tensor."""
+    found = [tensor(framework, sure=False) if member is UNKNOWN else member for member in members(value)]
+    return join_all(
+        tensor(m.framework, m.dtype, m.rank, "cpu", m.sure, m.static) if isinstance(m, Tensor) else m for m in found
+    )
+
+
+def _assume_name(frame: Frame, node: ir.Name, wanted: bool) -> None:
+    if not wanted:
+        _assume_empty(frame, node)
+    _assume_truth(frame, node, wanted)
+
+
+def _assume_empty(frame: Frame, node: ir.Node) -> None:
+    """Refine `xs`, and what it was made of, given that `[x for x in xs if isinstance(x, T)]` is empty."""
+    if frame.function is None or "isinstance" not in frame.function.ir.calls or type(node) is not ir.Name:
+        return
+    if not isinstance(frame.eval(node), Sequence):
+        return
+    made = assigned_once(node, frame.function.body, frame.statement)
+    asked = _find_filter(made)
+    if asked is None:
+        return
+    types = frame.eval(asked.args[1])
+    while type(made) is ir.Comprehension:
+        _refine(frame, made.generators[0].iterable, lambda value: _drop_instances(frame, value, types))
+        made = assigned_once(made.generators[0].iterable, frame.function.body, frame.statement)
+        if type(made) is not ir.Comprehension or path_of(made.element) != path_of(made.generators[-1].target):
+            return
+
+
+def _find_filter(made: ir.Node) -> ir.Call | None:
+    """Return the question of `[x for x in xs if isinstance(x, T)]`; None of other expressions."""
+    if type(made) is not ir.Comprehension or len(made.generators) != 1 or len(made.generators[0].conditions) != 1:
+        return None
+    picked, asked = made.generators[0].target, made.generators[0].conditions[0]
+    if type(asked) is not ir.Call or path_of(asked.func) != "isinstance" or len(asked.args) != 2:
+        return None
+    return asked if path_of(picked) and path_of(picked) == path_of(asked.args[0]) else None
+
+
+def _drop_instances(frame: Frame, value: Value, types: Value) -> Value:
+    """The value without the alternatives that are of these types, also of what it holds in lists."""
+    if not isinstance(value, Sequence):
+        return narrow_to(frame, value, types, False)
+    if value.items is None:
+        return sequence(value.kind, None, _drop_instances(frame, value.element, types))
+    items = tuple([_drop_instances(frame, item, types) for item in value.items])
+    return sequence(value.kind, items, join_all(items))
 
 
 def _assume_any(frame: Frame, operands: tuple[ir.Node, ...], wanted: bool) -> None:
@@ -101,6 +161,8 @@ def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
         return
     if op == "is" and right.value is None:
         _refine(frame, left, (lambda value: _only_none(value)) if wanted else without_none)
+    elif op == "==" and wanted and right.value == 0 and type(left) is ir.Call and path_of(left.func) == "len":
+        _assume_empty(frame, left.args[0])
     elif op == "==" and wanted and isinstance(right.value, (str, bool)):
         _refine(frame, left, lambda value: constant(right.value) if isinstance(value, Host) else value)
 
@@ -441,8 +503,8 @@ _ASSUMING: Final[dict[type[ir.Expr], Callable[[Frame, Any, bool], None]]] = {
     ir.Not: _assume_not,
     ir.Bool: _assume_chain,
     ir.Walrus: _assume_walrus,
-    ir.Name: _assume_truth,
-    ir.Attr: _assume_truth,
+    ir.Name: _assume_name,
+    ir.Attr: _assume_attribute,
     ir.Compare: _assume_comparison,
     ir.Call: _assume_call,
 }

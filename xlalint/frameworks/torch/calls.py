@@ -25,6 +25,7 @@ from xlalint.abstract.values import (
     tensor,
 )
 from xlalint.frameworks.torch import distributions
+from xlalint.frameworks.torch.cuda_devices import lacks_one
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.device_loops import last_name
@@ -187,6 +188,8 @@ def _is_made_by_class(node: ir.Node) -> bool:
 
 def withholds(call: LibraryCall, spec: Spec) -> bool:
     """Return whether a call does not do what a table says of it: the program has set it not to, or could not have run so."""
+    if spec.returns.kind == "hostlike" and call.frame.module.taught.tracks_place and lacks_one(call.frame):
+        return True  # nothing is on a device then
     return distributions.withholds(call, spec) or _is_in_host_memory(call, spec)
 
 

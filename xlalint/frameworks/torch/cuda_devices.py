@@ -96,6 +96,12 @@ def asks_whether_there_is_one(frame: Frame) -> bool:
     )
 
 
+def lacks_one(frame: Frame) -> bool:
+    """Return whether what runs is left out where there is a GPU: it stands in the other branch of `if use_cuda:`."""
+    others = [one.value for one in frame.paths.tests if type(one) is ir.Not]
+    return any(is_flag(one) or asks(frame, one) for one in others) and frame.module.packages.isdisjoint(XLA_DEVICES)
+
+
 def question_of(value: ir.Node) -> ir.Call | None:
     """Return the call that asks for a GPU in what sets a flag: `not args.no_cuda and torch.cuda.is_available()`; None of other values."""
     if isinstance(value, ir.Bool):
