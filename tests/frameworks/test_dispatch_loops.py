@@ -526,6 +526,10 @@ FOUND_TF = {
         "        if time.time() > 60:\n            print(loss.numpy())"
     ),
     "a sum of the host's": "total = 0.0\nfor x in tf.data.Dataset.from_tensors(tf.ones([2, 3])):\n    total += step(x).numpy()",
+    "a signature of the data that a script goes over": (
+        "ds = tf.data.Dataset.from_tensors(tf.ones([2, 3]))\n\n@tf.function(input_signature=[ds.element_spec])\n"
+        "def learn(x):\n    w.assign_sub(x)\n    return w\n\nfor x in ds:\n    print(learn(x))"
+    ),
     "a condition": (
         "def train(ds):\n    best = 1.0\n    for x in ds:\n        loss = step(x)\n"
         "        if loss < best:\n            best = loss"
@@ -577,6 +581,37 @@ class Learner:
     def reset(self):
         return {}
 """
+STEPS = """
+import tensorflow as tf
+
+w = tf.Variable(1.0)
+
+
+def _step(x):
+    w.assign_sub(x)
+    return w * x
+
+
+step = tf.function(_step)
+
+
+@tf.function
+def learn(x):
+    return _step(x)
+
+
+def compute(x):
+    return {"x": x}
+
+
+class Trainer:
+    @tf.function
+    def train(self, x):
+        return _step(x)
+
+    def reset(self):
+        return {}
+"""
 SCRIPT = """
 {0}
 
@@ -595,13 +630,27 @@ SCRIPTS = {
     "what a function of a module makes": (
         ("from agents import learner", "run = learner.make_update(data)", "run(batch)", "print(info['loss'])"), 8),
     "read behind the loop": ((*AGENTS, "agent.update(batch)", "pass\n    print(float(info['loss']))"), 0),
+    "a method that is compiled": (
+        ("from agents.steps import Trainer", "agent = Trainer()", "agent.train(batch)", "print(float(info))"), 8),
+    "a compiled function of a module": (("from agents import steps", "pass", "steps.learn(batch)", "print(float(info))"), 8),
+    "a compiled function that a module binds": (("from agents.steps import step", "pass", "step(batch)", "print(float(info))"), 8),
+    "a compiled function, read behind the loop": (
+        ("from agents import steps", "pass", "steps.learn(batch)", "pass\n    print(float(info))"), 0),
+    "a function that is not compiled, of a module that compiles others": (
+        ("from agents import steps", "pass", "steps.compute(batch)", "print(float(info['x']))"), 0),
+    "a method that is not compiled, of a class that compiles others": (
+        ("from agents.steps import Trainer", "agent = Trainer()", "agent.reset()", "print(float(info.get('loss')))"), 0),
     "another method": ((*AGENTS, "agent.reset()", "print(float(info.get('loss')))"), 0),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("parts", "row"), SCRIPTS.values(), ids=SCRIPTS)
 def test_scripts_run_what_other_files_compile(parts: tuple[str, ...], row: int, tmp_path: Path) -> None:
-    files = {"agents/__init__.py": "from agents.learner import Learner\n", "agents/learner.py": LEARNER}
+    files = {
+        "agents/__init__.py": "from agents.learner import Learner\n",
+        "agents/learner.py": LEARNER,
+        "agents/steps.py": STEPS,
+    }
     for name, text in {**files, "train.py": SCRIPT.format(*parts)}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

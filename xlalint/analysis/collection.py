@@ -189,8 +189,9 @@ def _compiles(found: FunctionHazard, reached: Container[tuple[str, Extent]]) -> 
     """Return whether XLA compiles the code of a hazard: always, or since a module of the program asks for it."""
     if found.runner in ("compiler", "framework"):
         return found.runner == "compiler"
-    on_device = (found.framework, Extent.DEVICE) in reached
-    return on_device or (found.runner == "training" and (found.framework, Extent.COMPILED) in reached)
+    if found.runner in ("training", "jit") and (found.framework, Extent.COMPILED) in reached:
+        return True
+    return found.runner != "jit" and (found.framework, Extent.DEVICE) in reached
 
 
 def _as_information(found: FunctionHazard) -> FunctionHazard:

@@ -117,9 +117,7 @@ class Decisions:
                 reason = reason or self._object_to_eager(reach[0], root)
         elif extent is None and self._is_far(pending, reach):
             confidence = Confidence.POSSIBLE
-        return Verdict(
-            reason, variant, confidence, extent is not None, self._runner(pending.framework, policy, variant, tracer)
-        )
+        return Verdict(reason, variant, confidence, extent is not None, self._runner(pending, policy, variant, tracer))
 
     def _object_to_eager(self, context: Context, root: RootContext) -> Reason:
         """Say what speaks against that code which nothing traces is compiled for one size after another."""
@@ -146,12 +144,15 @@ class Decisions:
             inner, caller = caller[0], self.chains[caller].caller
         return elsewhere and calls >= _FAR
 
-    def _runner(self, name: str, policy: Policy, variant: str, tracer: Tracer) -> Runner:
+    def _runner(self, pending: PendingHazard, policy: Policy, variant: str, tracer: Tracer) -> Runner:
         """Return what runs the graph of a hazard that only XLA minds: its compiler, if the user's target says that the code is for that."""
-        framework = self._frameworks.get(name)
+        framework = self._frameworks.get(pending.framework)
         if framework is None or not (framework.semantics.compiles_if_asked and _only_compiler_minds(policy, variant)):
             return "compiler"
-        return "compiler" if self._target in row_of(name).targets else tracer.runner
+        if self._target in row_of(framework.name).targets:
+            return "compiler"
+        beside = tracer.runner == "training" and framework.runs_beside is not None and framework.runs_beside(pending)
+        return "jit" if beside else tracer.runner
 
     def reaches(self) -> dict[str, Extent]:
         """How far the program that is started at the module reaches XLA, by framework, for those that compile if they are asked to."""

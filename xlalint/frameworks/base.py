@@ -64,6 +64,7 @@ class Framework:
     - `variant_under(tracer, pending, policy)`: the variant of a hazard of its tensors in code that the tracer runs, None where it is none.
       `rewrites(tracer)`: whether the tracer turns control flow into operations of the graph.
     - `runner_of(klass, base, program)`: what runs the methods that the framework calls on a class, by the base that the framework knows.
+    - `runs_beside(pending)`: whether the host of a device runs what a hazard is about, beside the graph of a program for that device.
     - `remote_variant(contexts)`: the variant of what is a hazard where the device is on another machine, None where it is on the same.
     - `library_reads(context, policies)`: the calls into installed libraries, from a context, whose code reads a tensor's value.
     - `checks`: the modules of its checks, which register themselves.
@@ -83,6 +84,7 @@ class Framework:
         variant_under: Callable[[Tracer, PendingHazard, Policy], str | None] | None = None,
         rewrites: Callable[[Tracer], bool] | None = None,
         runner_of: Callable[[ClassInfo, str, Program], Runner] | None = None,
+        runs_beside: Callable[[PendingHazard], bool] | None = None,
         remote_variant: Callable[[Iterable[Context]], str | None] | None = None,
         library_reads: Callable[[Context, Policies], Iterable[LibraryRead]] | None = None,
         checks: tuple[ModuleType, ...] = (),
@@ -99,6 +101,7 @@ class Framework:
         self.variant_under = variant_under
         self.rewrites = rewrites
         self.runner_of = runner_of
+        self.runs_beside = runs_beside
         self.remote_variant = remote_variant
         self.library_reads = library_reads
         self.checks = checks

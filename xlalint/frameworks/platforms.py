@@ -19,6 +19,7 @@ What counts, per framework, is what the program surely does when it is started:
 | torch | the user gave `torch_xla` or `torch_tpu` as the target |
 | tensorflow | the module makes a `TPUStrategy`, or what one is made of |
 | tensorflow | it imports a function of the program that does so, or the strategy that such a module has made |
+| tensorflow, less far | it imports TensorFlow, or is a script that imports a module, class or function of the program, whose module does |
 | jax | it imports `jax`: all that JAX does is compiled by XLA |
 | jax | it is a script that imports a module, class or function of the program, whose module imports `jax` |
 
@@ -34,10 +35,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from xlalint.abstract.values import Class, Function, Module
 from xlalint.frameworks.base import Reach
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xlalint.program.linker import ModuleInfo, Program
     from xlalint.rules.policy import Policy
+
+_MAIN: Final = b"__main__"
 
 # How far a program has to reach for a rule that counts in such code.
 _REACHES: Final[dict[str, Reach]] = {
@@ -59,3 +66,18 @@ def around_compiled(policy: Policy, framework: str) -> bool:
     What is traced itself is one program.
     """
     return policy.counts_in(framework) == "around-traced"
+
+
+def imported_by_script(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
+    """The modules of the program of which a script imports something: it runs on what these run on. None, where it is no script."""
+    if _MAIN not in module.unit.body:
+        return
+    for binding in module.unit.imports:
+        held = None if binding.guarded else program.resolve_import(module, binding)
+        source = held.info if isinstance(held, Module) else None
+        if isinstance(held, (Class, Function)):
+            source = held.info.module
+        elif source is None and not binding.guarded:
+            source = program.by_name.get(program.absolute(module, binding))
+        if source is not None and source is not module and not source.followed:
+            yield source

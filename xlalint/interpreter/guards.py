@@ -24,6 +24,7 @@ _FEW: Final = 10
 _NONE: Final = ir.Const(None)
 _CLOCKS: Final = frozenset(("time", "perf_counter", "monotonic", "now", "process_time"))
 _CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
+_COMPARING: Final = {"equal": "==", "not_equal": "!="}
 _EQUALITIES: Final = (("==",), ("!=",))
 _SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
@@ -145,11 +146,20 @@ def asks_when(test: ir.Node, around: Counting) -> bool:
     the count."""
     if type(test) is ir.Bool:
         return any(asks_when(one, around) for one in test.values)
+    test = _spell_comparison(test)
     if tests_remainder(test) or _is_one_turn(test, "==", around):
         return True
     if type(test) is ir.Not:
         return _is_one_turn(test.value, "!=", around)
     return type(test) is ir.Call and _of_call(test, around) is not None
+
+
+def _spell_comparison(test: ir.Node) -> ir.Node:
+    """Return `step % 100 == 0` for `tf.equal(step % 100, 0)`."""
+    if type(test) is not ir.Call or len(test.args) != 2 or not isinstance(test.func, (ir.Attr, ir.Name)):
+        return test
+    op = _COMPARING.get(last_name(test.func))
+    return test if op is None else ir.Compare(test.args[0], (op,), (test.args[1],), test.at)
 
 
 def _is_one_turn(test: ir.Node, op: str, around: Counting) -> bool:

@@ -6,9 +6,10 @@ from typing import Literal
 
 import msgspec
 
-Runner = Literal["compiler", "replicas", "training", "framework"]
+Runner = Literal["compiler", "replicas", "training", "jit", "framework"]
 """What runs the graph that a tracer records: XLA's compiler; a strategy's devices, which it compiles for if they are TPUs; a framework's
-training loop of a release that compiles if it is asked to; the framework's own runtime."""
+training loop of a release that compiles if it is asked to, on a TPU always; the same of what a TPU's host runs beside it; the framework's
+own runtime."""
 
 
 class Tracer(msgspec.Struct, frozen=True, array_like=True):

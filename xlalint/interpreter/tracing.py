@@ -18,6 +18,7 @@ _STATIC = ("static_argnums", "static_broadcasted_argnums", "static_argnames")
 # What says where each argument is; an argument of which it says None is passed as it is, by the second if the tracer records nothing else.
 _PLACES = "in_specs"
 _AXES = "in_axes"
+_TOLD = frozenset((*_STATIC, _PLACES, _AXES, "autograph", "fullgraph", "jit_compile"))
 
 
 def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
@@ -34,7 +35,8 @@ def hand_over(frame: Frame, decorator: ir.Node) -> HandOver | None:
     entry = frame.apis.function(value.name)
     if entry is None or not any(callback.traced for callback in entry.calls):
         return None
-    given = {name: frame.eval(node) for name, node in keywords}
+    # What a signature is made of may be what the module computes with the function.
+    given = {name: frame.eval(node) for name, node in keywords if name in _TOLD}
     eager = value.name in frame.libraries.of(entry.framework).runs_known
     unmapped = numbers_of_none(given.get(_AXES)) if eager else ()
     return HandOver(

@@ -85,6 +85,12 @@ SILENT = {
             if i % 100 == 0:
                 print(mean.result().numpy())
         """,
+    "now and then, by an operation": """
+        for i, x in enumerate(batches):
+            train_step(x)
+            if tf.equal(i % 100, 0):
+                print(mean.result().numpy())
+        """,
     "at the last turn": """
         for i, x in enumerate(batches):
             loss = train_step(x)
@@ -225,6 +231,12 @@ ROUND = {
         for i, x in enumerate(batches):
             loss = train_step(x)
             if metrics.rank == 0:
+                print(float(loss))
+        """,
+    "in one of several processes, by an operation": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if tf.equal(metrics.rank, 0):
                 print(float(loss))
         """,
     "after many turns": """

@@ -142,7 +142,41 @@ def test_the_release_of_keras(tmp_path: Path, requirement: str, text: str, start
     assert [one.code for one in report.findings if one.code < "XLA4"] == wanted
 
 
+PRINTING = (
+    "class Own(tf.keras.layers.Layer):\n    def call(self, x):\n        tf.print(tf.reduce_max(x))\n        return x\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "wanted"),
+    [
+        ("", []),
+        (ON_TPU, []),
+        ("model.compile(jit_compile=True)\n", ["XLA303"]),
+    ],
+)
+def test_what_a_tpus_host_runs_beside_keras(tmp_path: Path, start: str, wanted: list[str]) -> None:
+    """A strategy places what has no kernel for its TPU on the host; where XLA is asked to compile, nothing does."""
+    (tmp_path / "requirements.txt").write_text("tensorflow<2.16\n")
+    (tmp_path / "layers.py").write_text("import tensorflow as tf\n" + PRINTING)
+    (tmp_path / "start.py").write_text("import tensorflow as tf\nimport layers\n" + start)
+    report = check_paths([tmp_path], load_settings([tmp_path]))
+    assert not report.failures
+    assert [one.code for one in report.findings if one.code < "XLA4"] == wanted
+
+
+@pytest.mark.parametrize(("imported", "wanted"), [("from kit import backend\n", []), ("", ["XLA101"])])
+def test_a_package_is_imported_before_its_modules(tmp_path: Path, imported: str, wanted: list[str]) -> None:
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "__init__.py").write_text(imported)
+    (tmp_path / "kit" / "backend.py").write_text("import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\n")
+    (tmp_path / "kit" / "layers.py").write_text("import tensorflow as tf\n" + BRANCH)
+    report = check_paths([tmp_path], load_settings([tmp_path]))
+    assert [one.code for one in report.findings if one.code < "XLA4"] == wanted
+
+
 SHOWS_KERAS_2 = {
+    "layers that Keras 3 has not, in a function": "def norm():\n    return tf.keras.layers.experimental.SyncBatchNormalization()\n",
     "TensorFlow Addons": "import tensorflow_addons as tfa\n",
     "a module that Keras 3 has not": "from tensorflow.python.keras import layers\n",
     "an experimental module": "from tensorflow.keras.mixed_precision import experimental\n",
@@ -152,6 +186,7 @@ SHOWS_KERAS_2 = {
     "a module that it imports": "import legacy\n",
 }
 SHOWS_NOTHING = {
+    "what is experimental elsewhere": "def tune(data):\n    return data.prefetch(tf.data.experimental.AUTOTUNE)\n",
     "a method of its own": "class Cell:\n    def reset_states(self):\n        return 0\nCell().reset_states()\n",
     "a setting that is switched off": "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '0'\n",
     "a setting that is asked for": "import os\nold = os.environ.get('TF_USE_LEGACY_KERAS')\n",

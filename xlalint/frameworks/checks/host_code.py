@@ -137,36 +137,43 @@ def _is_factory(info: FunctionInfo) -> bool:
 
 
 def _names_of_imported(module: ModuleInfo, program: Program) -> tuple[set[str], frozenset[str]]:
-    """The names by which a module calls what leads to compiled code elsewhere: methods of imported classes, functions of imported modules.
+    """The names by which a module calls what is compiled elsewhere, or leads there: functions of imported modules and methods of imported
+    classes, by a decorator or as what they bind.
 
     The second are those of functions that may give back what is compiled.
     """
     found: set[str] = set()
     factories: set[str] = set()
-    seen: dict[int, frozenset[FunctionInfo]] = {}
+    seen: dict[int, tuple[set[str], frozenset[FunctionInfo]]] = {}
 
-    def leading(source: ModuleInfo) -> frozenset[FunctionInfo]:
+    def search(source: ModuleInfo) -> tuple[set[str], frozenset[FunctionInfo]]:
+        """Return the names of what a module compiles, and its functions that lead to compiled code."""
         if source.index not in seen:
             module.reader.read_whole(source)
-            wanted = _names_of_compiled(source, frozenset(COMPILERS) | source.answers(_factories))
-            wanted |= _names_of_decorated(source, program)
-            seen[source.index] = frozenset(_leading(source, wanted, ()))
+            names = _names_of_compiled(source, frozenset(COMPILERS) | source.answers(_factories))
+            seen[source.index] = names, frozenset(_leading(source, names | _names_of_decorated(source, program), ()))
         return seen[source.index]
 
     for binding in module.unit.imports:
         held = program.resolve_import(module, binding)
         if isinstance(held, Module) and held.info is not module and not held.info.followed:
-            found.update(_name_in_calls(info) for info in leading(held.info))
+            names, leading = search(held.info)
+            found.update(names, map(_name_in_calls, leading))
             factories |= held.info.answers(_factories)
         elif isinstance(held, Class):
             for base in held.info.mro:
                 if not isinstance(base, str) and base.module is not module and not base.module.followed:
-                    found.update(info.name for info in leading(base.module) if info.owner is base)
+                    names, leading = search(base.module)
+                    found.update(names, (info.name for info in leading if info.owner is base))
         elif isinstance(held, Function) and held.info.module is not module and not held.info.module.followed:
-            if held.info in leading(held.info.module):
+            if held.info in search(held.info.module)[1]:
                 found.add(binding.local)
             if _is_factory(held.info):
                 factories.add(binding.local)
+        source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
+        bound = source is not None and not source.followed and binding.name in source.unit.assigned
+        if source is not None and bound and binding.name in search(source)[0]:
+            found.add(binding.local)
     return found | factories, frozenset(factories)
 
 

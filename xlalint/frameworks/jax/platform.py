@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import Class, Function, Module
 from xlalint.frameworks.base import ON_DEVICE, Platform
+from xlalint.frameworks.platforms import imported_by_script
 
 if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo, Program
-
-_MAIN: Final = b"__main__"
 
 
 def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform | None:
@@ -20,14 +18,8 @@ def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform 
     """
     if "jax" in module.packages:
         return Platform("jax", f"{ON_DEVICE}it imports `jax`")
-    if _MAIN not in module.unit.body:
-        return None
-    for binding in module.unit.imports:
-        held = None if binding.guarded else program.resolve_import(module, binding)
-        source = held.info if isinstance(held, Module) else None
-        if isinstance(held, (Class, Function)):
-            source = held.info.module
-        if source is not None and source is not module and not source.followed and "jax" in source.packages:
+    for source in imported_by_script(module, program):
+        if "jax" in source.packages:
             source.reader.current.modules |= source.bit
             return Platform("jax", f"{ON_DEVICE}it imports `{source.name}`: it imports `jax`")
     return None

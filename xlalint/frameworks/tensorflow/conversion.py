@@ -74,7 +74,7 @@ def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str
     """Return the variant of a hazard of TensorFlow's in code that the tracer runs; None where it is no hazard there."""
     if tracer.framework not in ("", "tensorflow"):  # another tracer leaves the operations to run at once
         return None
-    if pending.rule == PRINT_TENSOR and tracer.runner == "replicas" and pending.variant != FORMAT:
+    if tracer.runner == "replicas" and runs_beside(pending):
         return BESIDE_REPLICAS
     if pending.variant == AT_HOME_IN_PIPELINES:
         return "operation" if tracer.compiles else None
@@ -85,6 +85,11 @@ def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str
     if policy.autograph_only:
         return None
     return "" if pending.variant in ("autograph", "cast") else pending.variant
+
+
+def runs_beside(pending: PendingHazard) -> bool:
+    """Return whether a hazard is about what a TPU's host runs, where a strategy runs the graph: in `strategy.run`, and in Keras' `fit`."""
+    return pending.rule == PRINT_TENSOR and pending.variant != FORMAT
 
 
 def rewrites(tracer: Tracer) -> bool:
@@ -105,23 +110,40 @@ def converts(interpreter: Interpreter, info: FunctionInfo) -> bool:
 def is_keras_2(module: ModuleInfo, program: Program) -> bool:
     """Return whether a module's Keras is of release 2, which `tf.keras` was before TensorFlow 2.16.
 
-    The project's requirements say so, what the module or one that it imports asks for, or a call of what Keras 3 does not have.
+    The project's requirements say so, what the module asks for, or one that it imports, or a package that it is in and what that imports;
+    or a call of what Keras 3 does not have.
     """
-    if module.answers(_shows_keras_2) or any(one.answers(_shows_keras_2) for one in _walk_imports(module, program)):
-        return True
     told = module.taught.requirements
-    return any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told))
+    if any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told)):
+        return True
+    if module.answers(_shows_keras_2) or any(one.answers(_shows_keras_2) for one in _walk_loaded(module, program)):
+        return True
+    module.reader.read_whole(module)
+    return module.answers(_uses_keras_2)
+
+
+def _walk_loaded(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
+    """The modules of the program that Python runs before a module: what it imports, its packages, what these import."""
+    yield from _walk_imports(module, program)
+    package = module.name.rpartition(".")[0]
+    while package:
+        around = program.by_name.get(package)
+        if around is not None and around is not module and not around.followed:
+            yield around
+            yield from _walk_imports(around, program)
+        package = package.rpartition(".")[0]
 
 
 def _walk_imports(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
     for binding in module.unit.imports:
-        source = program.by_name.get(program.absolute(module, binding))
-        if source is not None and source is not module and not source.followed:
-            yield source
+        name = program.absolute(module, binding)
+        for source in (program.by_name.get(name), program.by_name.get(f"{name}.{binding.name}")):
+            if source is not None and source is not module and not source.followed:
+                yield source
 
 
 def _shows_keras_2(module: ModuleInfo) -> bool:
-    """Return whether a module by itself runs with Keras 2 only."""
+    """Return whether what a module's top level says, or a call, runs with Keras 2 only."""
     unit = module.unit
     packages = module.packages
     asked_for = "tensorflow_addons" in packages or ("tf_keras" in packages and "keras" not in packages)
@@ -133,6 +155,12 @@ def _shows_keras_2(module: ModuleInfo) -> bool:
     called = {name for names in (unit.calls, *(one.calls for one in unit.functions)) for name in names}
     own = {info.name for info in module.functions}
     return not (_CALLS_OF_KERAS_2 & called) <= own
+
+
+def _uses_keras_2(module: ModuleInfo) -> bool:
+    """Return whether a function of a module names what ended with Keras 2."""
+    named = (info for info in module.functions if _EXPERIMENTAL in info.ir.body)
+    return any(_is_experimental(one) for info in named for one in ir.walk(info.body))
 
 
 def _sets_legacy(node: object) -> bool:

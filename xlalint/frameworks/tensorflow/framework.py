@@ -11,7 +11,14 @@ from xlalint.frameworks.tensorflow.checks import (
     outside_strategy_scope,
     tpu_initialisation,
 )
-from xlalint.frameworks.tensorflow.conversion import converts, prepares_data, rewrites, runner_of, variant_under
+from xlalint.frameworks.tensorflow.conversion import (
+    converts,
+    prepares_data,
+    rewrites,
+    runner_of,
+    runs_beside,
+    variant_under,
+)
 from xlalint.frameworks.tensorflow.platform import platform_of
 from xlalint.interpreter.semantics import Semantics, Surroundings
 
@@ -83,6 +90,7 @@ FRAMEWORK = Framework(
     variant_under=variant_under,
     rewrites=rewrites,
     runner_of=runner_of,
+    runs_beside=runs_beside,
     remote_variant=tpu_initialisation.node_variant,
     checks=(eager_strategy_run, jit_compile_on_tpu, local_path_on_tpu, outside_strategy_scope, tpu_initialisation),
 )

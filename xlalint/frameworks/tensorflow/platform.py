@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from xlalint.frameworks.base import ON_DEVICE, Platform, Reach
+from xlalint.frameworks.platforms import imported_by_script
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -22,10 +23,19 @@ def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform 
     if on_tpu:
         return Platform("tensorflow", f"{ON_DEVICE}{on_tpu}")
     if _TENSORFLOW.isdisjoint(module.packages):
-        return None
+        return _of_script(module, program)
     if _asks_for_jit(module):
         return Platform("tensorflow", "is compiled by XLA: it sets `jit_compile=True`", Reach.COMPILED)
     return Platform("tensorflow", "runs `tf.function`s", Reach.TRACED)
+
+
+def _of_script(module: ModuleInfo, program: Program) -> Platform | None:
+    """Find how far a script reaches XLA that leaves TensorFlow to the modules that it imports."""
+    for source in imported_by_script(module, program):
+        if not _TENSORFLOW.isdisjoint(source.packages):
+            source.reader.current.modules |= source.bit
+            return Platform("tensorflow", f"runs `tf.function`s: it imports `{source.name}`", Reach.TRACED)
+    return None
 
 
 def strategy_of(module: ModuleInfo, program: Program) -> str:
