@@ -18,6 +18,9 @@ DRIVES_STEPS = "steps an XLA device in a loop"
 TAKES_STEP = "takes a training step"
 """Why one is a root that is called for each step."""
 
+EVALUATES = "evaluates a model in a loop"
+"""Why one is a root that runs a model over data, as an evaluation or a test does."""
+
 TAKES_TENSORS = "takes tensors"
 """Why one is a root that anyone may call, as often as they please."""
 

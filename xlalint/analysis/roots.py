@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import ARRAYS, Function, Host, Sequence, Tensor, Value, members, tensors
 from xlalint.analysis.handing import HandingOver
-from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
+from xlalint.analysis.hazard import DRIVES_STEPS, EVALUATES, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.frameworks.base import NOWHERE, Platform, Platforms, Reach, reaches
 from xlalint.frameworks.loading import hosts_of, platforms_of
 from xlalint.frameworks.registry import ROWS, frameworks
@@ -77,7 +77,6 @@ _TOKENS: Final = frozenset(
     )
 )
 _OF_HOST: Final = frozenset(("from_numpy",))  # makes tensors of the host's arrays
-_EVALUATES: Final = "evaluates a model in a loop"
 _HOOKS: Final = {
     "run": Frequency.ONCE,
     "epoch": Frequency.EPOCH,
@@ -246,7 +245,7 @@ class Roots:
         often = self._find_hook(candidate.info)
         if often is not None:
             return often
-        if candidate.why == _EVALUATES:
+        if candidate.why == EVALUATES:
             return Frequency.EVALUATION
         if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == _CALLED_AT_STEPS:
             return Frequency.STEP
@@ -420,7 +419,7 @@ class Roots:
         """Why a function is one of a program that drives an XLA device: by its loops, or as what they call; "" where it is not."""
         drivers = self.interpreter.drivers
         told = _ROLES.get(drivers.role(info))
-        return told or (_EVALUATES if drivers.evaluates(info) else "")
+        return told or (EVALUATES if drivers.evaluates(info) else "")
 
     def _meets_tensors(self, info: FunctionInfo, args: tuple[Value, ...]) -> bool:
         """Return whether something shows that a function takes tensors, or has them from elsewhere."""

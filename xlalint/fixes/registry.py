@@ -79,7 +79,7 @@ from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
 from xlalint.fixes.toolkit.function_source import Document, Exhausted, FunctionSource, Replacement
-from xlalint.fixes.toolkit.worth import keep_comments, refusal
+from xlalint.fixes.toolkit.worth import keep_comments, mark_guess, refusal
 from xlalint.fixes.unsupported import cpu_fallback, unsupported_dtype
 from xlalint.rules.variants import DRAWN, HOST_ARRAY
 from xlalint.source.unused import Unused
@@ -273,10 +273,10 @@ def _rewrite(site: Site) -> Rewrite | NoFix:
         site.scene.begin()
         made = rewriter(site)
         if isinstance(made, Rewrite):
-            refused = refusal(site, made)
-            if refused is None:
-                return keep_comments(site, made)
-            made = refused
+            known = refusal(site, made) or mark_guess(site, made)
+            if isinstance(known, Rewrite):
+                return keep_comments(site, known)
+            made = known
         first = first or made
     return first or _UNKNOWN_FORM
 

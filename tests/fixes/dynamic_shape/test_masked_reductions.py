@@ -36,6 +36,7 @@ LEFT = {
     "a name whose size is asked": "k = x[x > 0]\nk.sum() / k.shape[0]",
     "a name that is bound again": "k = x[x > 0]\nif y.ndim > 1:\n    k = y\nk.sum()",
     "a mask that changes before the mean": "k = x[x > 0]\nx += 1\nk.mean()",
+    "a mask of the name that is bound": "x = x[~x.isnan()]\nx.mean()",
     "a mean by a mask of unknown rank": "x[m].mean()",
     "a median": "x[x > 0].median()",
     "a mask of random numbers, needed twice": "x[torch.rand_like(x) > 0.5].mean()",

@@ -74,6 +74,14 @@ KEPT = {
         append_indented(TRACED, "assert image_shape[0] == 3\nreturn x * 2"),
         "may be a shape",
     ),
+    "that ties a shape to values": (
+        append_indented(TRACED, "assert x.shape[0] == x.long().sum(), 'lengths'\nreturn x * 2"),
+        "ties a shape to values",
+    ),
+    "that ties a length to values, raising": (
+        append_indented(TRACED, "if x.max() != len(x):\n    raise ValueError\nreturn x * 2"),
+        "ties a shape to values",
+    ),
     "of a shape, raising": (
         append_indented(TRACED, "if image_shape[0] > x.shape[0]:\n    raise ValueError\nreturn x * 2"),
         "may be a shape",

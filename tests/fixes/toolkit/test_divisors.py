@@ -20,6 +20,7 @@ AS_WRITTEN = {
     "either may be zero where it is chosen": ("a / n", "(n != 0) | (m != 0)"),
     "both need not be zero": ("a / n", "(n == 0) & (m == 0)"),
     "divided by a call": ("a / n.sum()", "n == 0"),
+    "divided by another call": ("a / n.sum()", "n.max() == 0"),
 }
 SAFE = {
     "equal": (False, "a / n", "n == 0", "a / torch.where(n == 0, 1, n)"),
@@ -35,6 +36,7 @@ SAFE = {
     ),
     "either": (False, "a / n", "(n == 0) | (m > 0)", "a / torch.where(n == 0, 1, n)"),
     "twice": (True, "a / n + b / n", "n > 0", "a / torch.where(n > 0, n, 1) + b / torch.where(n > 0, n, 1)"),
+    "a call": (True, "a / n.sum()", "n.sum() > 0", "a / torch.where(n.sum() > 0, n.sum(), 1)"),
     "on a second line": (True, "a\n/ n", "n > 0", "a\n/ torch.where(n > 0, n, 1)"),
     "behind other letters": (True, "ä / n", "n > 0", "ä / torch.where(n > 0, n, 1)"),
 }
@@ -53,3 +55,10 @@ def test_safe(taken: bool, side: str, asked: str, after: str) -> None:
 def test_what_a_name_was_made_by() -> None:
     after = "a / torch.where(s != 0, a.std(), 1)"
     assert with_safe_divisor("a / a.std()", "s != 0", "torch.where", made={"s": "a.std()"}) == after
+
+
+def test_what_made_a_name() -> None:
+    after = "a / torch.where(m.sum() == 0, 1, n)"
+    made = {"n": "m.sum( )", "k": "m.max()"}
+    assert with_safe_divisor("a / n", "m.sum() == 0", "torch.where", taken=False, made=made) == after
+    assert with_safe_divisor("a / k", "m.sum() == 0", "torch.where", taken=False, made=made) == "a / k"

@@ -94,3 +94,29 @@ def test_a_comment_that_stays_is_not() -> None:
     body = "y = x.float()\nif (x > 0).any():\n    # the sensor halves\n    y = y * 2.0\nreturn y + 1"
     made = outcome(function(body), "XLA101")
     assert "# the sensor halves" in made.text and "is not needed" not in made.message
+
+
+LIBRARY = """import torch
+{imports}
+
+class Hue:
+    def __call__(self, image{annotation}, other):
+        {first}
+        image[:, 0][image[:, 0] > 3.0] -= 3.0
+        return image, other
+"""
+GUESSED = {
+    "nothing else is known": (("import numpy as np", "", "image[:, 0] += 1"), ""),
+    "what arrays do as well": (("import numpy as np", "", "image = image.clip(0)"), ""),
+    "a call of PyTorch's": (("import numpy as np", "", "other = torch.as_tensor(other)"), "unsafe"),
+    "a method of tensors": (("import numpy as np", "", "other = other.unsqueeze(0)"), "unsafe"),
+    "no arrays at hand": (("", "", "image[:, 0] += 1"), "unsafe"),
+    "made with PyTorch": (("import numpy as np", "", "image = image + torch.ones(3)"), "safe"),
+    "an annotation": (("import numpy as np", ": torch.Tensor", "image[:, 0] += 1"), "safe"),
+}
+
+
+@pytest.mark.parametrize(("told", "applicability"), GUESSED.values(), ids=GUESSED)
+def test_what_may_be_an_array_of_the_host(told: tuple[str, str, str], applicability: str) -> None:
+    text = LIBRARY.format(imports=told[0], annotation=told[1], first=told[2])
+    assert outcome(text, "XLA205").applicability == applicability

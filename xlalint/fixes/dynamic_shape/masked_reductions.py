@@ -15,7 +15,7 @@ from xlalint.fixes.dynamic_shape import deviations
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.autocast import autocasts
-from xlalint.fixes.toolkit.dataflow import definition
+from xlalint.fixes.toolkit.dataflow import binds, definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import without_gradient
 from xlalint.fixes.toolkit.imports import Imports
@@ -138,11 +138,15 @@ def _reductions_of_name(
 
 
 def _stays(scene: FunctionSource, one: Selection, statement: cst.Assign) -> bool:
-    """Return whether a mask may be computed again later: nothing that it is made of is bound or changed in place."""
+    """Return whether a mask may be computed again later: nothing that it is made of is bound, by the statement itself or after it, or
+    changed in place.
+    """
     function = scene.function(statement)
     if function is None or not _is_repeatable(scene, one.mask):
         return False
     made_of = {name.value for name in scene.descend(one.mask, cst.Name)}
+    if made_of & binds(scene, statement):
+        return False
     start = scene.span(statement)[1]
     for name in scene.descend(function, cst.Name):
         if name.value in made_of and scene.span(name)[0] >= start and _may_change(scene, name):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xlalint.abstract.values import Instance, members
-from xlalint.analysis.hazard import DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS, Frequency
+from xlalint.analysis.hazard import DRIVES_STEPS, EVALUATES, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.fixes.model import NoFix, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.conditions import holds_tensor
@@ -22,8 +22,8 @@ from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import READS, operation
 from xlalint.fixes.toolkit.text import brief
 
-# Roots of chains that are no tracers: code that anyone may call, and loops that drive a device.
-_UNTRACED = frozenset((DRIVES_STEPS, TAKES_STEP, TAKES_TENSORS))
+# Roots of chains that are no tracers: code that anyone may call, loops that drive a device, and those of evaluations and tests.
+_UNTRACED = frozenset((DRIVES_STEPS, EVALUATES, TAKES_STEP, TAKES_TENSORS))
 _CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__setattr__", "__setstate__"))
 _ARGUMENT_ERRORS = frozenset(("IndexError", "KeyError", "TypeError", "ValueError"))
 # What holds layers: its methods are traced along with `forward`.
@@ -48,7 +48,33 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
     shape = _find_shape(scene, tested)
     if shape:
         return NoFix(f"`{shape}` may be a shape, which the host knows: annotate it as a tuple or `torch.Size`")
+    tied = _find_tie(scene, tested)
+    if tied:
+        return NoFix(f"`{tied}` ties a shape to values, on which what follows relies: {_INSTEAD}")
     return _reason_around(scene, statement)
+
+
+def _find_tie(scene: FunctionSource, tested: cst.CSTNode) -> str:
+    """Return the comparison of a test that holds if a tensor has as many elements as others say, such as the lengths of a batch's rows;
+    "" without.
+    """
+    for one in scene.descend(tested, cst.Comparison):
+        target = one.comparisons[0]
+        if len(one.comparisons) == 1 and isinstance(target.operator, (cst.Equal, cst.NotEqual)):
+            sides = one.left, target.comparator
+            if any(_is_size(scene, side) and holds_tensor(scene, other) for side, other in (sides, sides[::-1])):
+                return brief(scene.code(one))
+    return ""
+
+
+def _is_size(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression is a tensor's size, as the host knows it: `x.shape[0]`, `x.size(0)`, `len(x)`."""
+    if isinstance(node, cst.Subscript):
+        return isinstance(node.value, cst.Attribute) and node.value.attr.value == "shape"
+    if not isinstance(node, cst.Call):
+        return False
+    named = node.func.attr.value if isinstance(node.func, cst.Attribute) else scene.code(node.func)
+    return named in ("len", "numel", "size") and values.is_number(scene.value(node))
 
 
 def _is_constructor(name: str) -> bool:

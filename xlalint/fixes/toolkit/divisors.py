@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 _ZERO_WHERE_TRUE = (ast.Eq, ast.LtE)
 _ZERO_WHERE_FALSE = (ast.NotEq, ast.Gt)
+_TESTED = (ast.Name, ast.Attribute, ast.Call)
 
 
 def with_safe_divisor(
@@ -19,7 +20,8 @@ def with_safe_divisor(
     """Return the code of the side that is chosen where a condition holds, or, not `taken`, where it does not, so that what the condition
     says is not zero there divides nothing where it is.
 
-    `made` has what names of the condition were made by: `a / a.std()` divides by what `s != 0` tests after `s = a.std()`.
+    `made` has what names of the condition and of the side were made by: `a / a.std()` divides by what `s != 0` tests after `s = a.std()`,
+    and so does `a / s` by what `a.std() != 0` tests.
 
     >>> with_safe_divisor("total / n", "n > 0", "torch.where")
     'total / torch.where(n > 0, n, 1)'
@@ -28,10 +30,25 @@ def with_safe_divisor(
         if zero is taken:
             continue
         code, test = ast.unparse(compared.left), ast.unparse(compared)
-        for divisor in (code, (made or {}).get(code, "")):
+        for divisor in (code, *_list_same(code, made or {})):
             safe = f"{where}({test}, 1, {divisor})" if zero else f"{where}({test}, {divisor}, 1)"
-            side = _with(side, divisor, safe) if divisor else side
+            side = _with(side, divisor, safe)
     return side
+
+
+def find_divisors(side: str) -> set[str]:
+    """The names that a side divides by."""
+    tree = _parse(side)
+    found = ast.walk(tree) if tree is not None else ()
+    divisions = (one.right for one in found if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div))
+    return {one.id for one in divisions if isinstance(one, ast.Name)}
+
+
+def _list_same(code: str, made: Mapping[str, str]) -> list[str]:
+    """List what has the value of an expression: what it was made by, and the names of what was made so."""
+    plain = ast.unparse(tree) if (tree := _parse(code)) is not None else code
+    names = [name for name, by in made.items() if (tree := _parse(by)) is not None and ast.unparse(tree) == plain]
+    return [made[code], *names] if code in made else names
 
 
 def _with(side: str, divisor: str, safe: str) -> str:
@@ -51,7 +68,7 @@ def _list_tested(tree: ast.expr | None) -> list[tuple[ast.Compare, bool]]:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, (ast.BitAnd, ast.BitOr)):
         parts = [*_list_tested(tree.left), *_list_tested(tree.right)]
         return [(part, zero) for part, zero in parts if zero is isinstance(tree.op, ast.BitOr)]
-    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.left, (ast.Name, ast.Attribute)):
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.left, _TESTED):
         return []
     right = tree.comparators[0]
     if not isinstance(right, ast.Constant) or isinstance(right.value, bool) or right.value != 0:

@@ -14,7 +14,7 @@ from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
-from xlalint.fixes.toolkit.divisors import with_safe_divisor
+from xlalint.fixes.toolkit.divisors import find_divisors, with_safe_divisor
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
@@ -93,7 +93,8 @@ class Chooser:
         if self._framework == "tensorflow":
             return [asked.text, first.text, second.text]
         tested = self.tested or asked.text
-        made = {name: code for name in asked.names if (code := self._code_of(name))}
+        names = set(asked.names).union(*(find_divisors(one.text) for one in (taken, other)))
+        made = {name: code for name in sorted(names) if (code := self._code_of(name))}
         divided = [
             with_safe_divisor(one.text, tested, self.function, taken=chosen, made=made)
             for one, chosen in ((first, True), (second, False))

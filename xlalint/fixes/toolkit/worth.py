@@ -14,7 +14,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import binds, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.operations import MAKERS, SIZED, arguments_of, operation
+from xlalint.fixes.toolkit.operations import MAKERS, SIZED, arguments_of, names, operation
 from xlalint.fixes.toolkit.text import brief
 
 # Rules that warn of a value that is read and of nothing else: where it is read all the same, nothing is gained.
@@ -28,6 +28,11 @@ _NUMBERS = frozenset(("bool", "complex", "float", "int", "str"))
 _COPYING = frozenset(
     [f"torch.{kind}Tensor" for kind in ("", "Bool", "Byte", "Double", "Float", "Half", "Int", "Long", "Short")]
     + ["numpy.array", "numpy.asarray"]
+)
+# What tensors have and NumPy's arrays do not.
+_OF_TENSORS = names(
+    "bool clamp cpu cuda detach dim expand expand_as float gather is_cuda long masked_fill masked_fill_ new_ones new_zeros numel permute"
+    " requires_grad to type_as unsqueeze view where"
 )
 _READS = re.compile(r"^(?:bool|float|int)\(|\.item\(\)$|^import ")
 _OTHER_CLASSES = re.compile(r"\b(?:_?Number|bool|dict|float|int|list|Integral|Real|str|tuple)\b")
@@ -65,6 +70,49 @@ def keep_comments(site: Site, made: Rewrite) -> Rewrite:
     ]
     said = [f"the comment `{brief(one)}` is not needed" for one in gone]
     return made._replace(assumes=all_of(filter(None, (made.assumes, *said)))) if gone else made
+
+
+def mark_guess(site: Site, made: Rewrite) -> Rewrite | NoFix:
+    """Return a rewrite of what is taken for a tensor by uses that NumPy's arrays share as one that assumes so.
+
+    It is none where the function does nothing at all that only tensors can.
+    """
+    scene = site.scene
+    if site.framework != "torch" or not _imports_arrays(scene):
+        return made
+    guessed = _find_guessed(scene, made)
+    if not guessed:
+        return made
+    if not _works_on_tensors(scene):
+        return NoFix(f"`{guessed}` may be an array of NumPy's: annotate it as a tensor if it is one")
+    return made if made.assumes else made._replace(assumes=f"`{guessed}` is a tensor")
+
+
+def _find_guessed(scene: FunctionSource, made: Rewrite) -> str:
+    """The name in what a rewrite replaces that is taken for a tensor by its uses alone; "" without."""
+    spans = [(one.start, one.end) for one in made.replacements]
+    for name in scene.descend(scene.root, cst.Name):
+        at, _ = scene.span(name)
+        inside = any(start <= at < end for start, end in spans)
+        if inside and any(not one.sure for one in values.tensors_only(scene.value(name))):
+            return name.value
+    return ""
+
+
+def _works_on_tensors(scene: FunctionSource) -> bool:
+    """Return whether a function calls something of PyTorch's, uses what arrays do not have, or has a tensor for sure."""
+    if any(one.attr.value in _OF_TENSORS for one in scene.descend(scene.root, cst.Attribute)):
+        return True
+    if any(values.callee(scene.value(one.func)).startswith("torch.") for one in scene.descend(scene.root, cst.Call)):
+        return True
+    return any(
+        one.sure for name in scene.descend(scene.root, cst.Name) for one in values.tensors_only(scene.value(name))
+    )
+
+
+def _imports_arrays(scene: FunctionSource) -> bool:
+    """Return whether a module imports NumPy, whose arrays have much in common with tensors."""
+    return any(one.module.partition(".")[0] == "numpy" for one in scene.document.unit.imports)
 
 
 # ---------------------------------------------------------------------------------------------------------- returns
