@@ -54,10 +54,10 @@ _REDUCERS = {
     "var": "var",
 }
 _KEEP_ZERO = frozenset(("abs", "absolute", "relu", "square"))
-_ORDER = "the order in which numbers are added does not matter"
+ORDER = "the order in which numbers are added does not matter"
 
 
-class _Reduction(NamedTuple):
+class MaskedReduction(NamedTuple):
     """A reduction of an expression `operand`, made of selections and of what keeps zeros; `name` is sum, mean, max, …"""
 
     call: cst.Call
@@ -73,11 +73,11 @@ def reduction(site: Site) -> Rewrite | NoFix | None:
     if one is None:
         return None
     found = _find_reduction(scene, one)
-    if not isinstance(found, _Reduction):
+    if not isinstance(found, MaskedReduction):
         return found
     picked = find_selections(scene, found.inner, scene.code(one.mask))
-    place = _place(site, picked)
-    if not isinstance(place, _Place):
+    place = find_place(site, picked)
+    if not isinstance(place, MaskPlacement):
         return place
     if has_product(scene, found.inner):
         place.assume(f"what `{scene.code(one.mask)}` leaves out is finite, or has no gradient")
@@ -97,8 +97,8 @@ def reduce_named(site: Site) -> Rewrite | NoFix | None:
     reductions = _reductions_of_name(scene, function, statement, target.value)
     if isinstance(reductions, NoFix):
         return reductions
-    place = _place(site, [one])
-    if not isinstance(place, _Place):
+    place = find_place(site, [one])
+    if not isinstance(place, MaskPlacement):
         return place
     means = [found for found in reductions if found.name == "mean"]
     if means and "(None,) *" in place.mask:
@@ -113,7 +113,7 @@ def reduce_named(site: Site) -> Rewrite | NoFix | None:
     if means:
         _means(site, place)
     elif place.kind not in ("b", "i"):
-        place.assume(_ORDER)
+        place.assume(ORDER)
     value = f"{module}.where({place.mask}, {scene.code(one.whole)}, 0)"
     first = Replacement(*scene.span(one.node), value)
     return Rewrite("Use `where`", (first, *texts, *imports.needed), " and ".join(place.assumptions))
@@ -121,17 +121,17 @@ def reduce_named(site: Site) -> Rewrite | NoFix | None:
 
 def _reductions_of_name(
     scene: FunctionSource, function: cst.FunctionDef, statement: cst.Assign, name: str
-) -> list[_Reduction] | NoFix:
+) -> list[MaskedReduction] | NoFix:
     """The sums and means that are all that is made of a name's value."""
-    found: list[_Reduction] = []
+    found: list[MaskedReduction] = []
     other = NoFix(f"`{name}` is used for more than its sum or mean, and other code may expect its shape")
     if occurrences(scene).read_by_nested(function, name):
         return other
     for use in occurrences(scene).reads_from(function, name, scene.extent(statement)[1]):
         if definition(scene, use) is not statement:
             return other
-        one = _reduction_of(scene, use, use)
-        if not isinstance(one, _Reduction) or one.name not in ("sum", "mean"):
+        one = find_reduction_of(scene, use, use)
+        if not isinstance(one, MaskedReduction) or one.name not in ("sum", "mean"):
             return other
         found.append(one)
     return found or other
@@ -142,7 +142,7 @@ def _stays(scene: FunctionSource, one: Selection, statement: cst.Assign) -> bool
     changed in place.
     """
     function = scene.function(statement)
-    if function is None or not _is_repeatable(scene, one.mask):
+    if function is None or not is_repeatable(scene, one.mask):
         return False
     made_of = {name.value for name in scene.descend(one.mask, cst.Name)}
     if made_of & binds(scene, statement):
@@ -163,28 +163,28 @@ def _may_change(scene: FunctionSource, name: cst.Name) -> bool:
     return isinstance(holder, (cst.AssignTarget, cst.AugAssign, cst.For, cst.Element, cst.NamedExpr))
 
 
-def _write_mean(site: Site, found: _Reduction, place: _Place) -> str:
+def _write_mean(site: Site, found: MaskedReduction, place: MaskPlacement) -> str:
     """A mean as the quotient of a sum and the number of elements."""
     scene = site.scene
-    text = _with(scene, found, scene.document.text[slice(*scene.whole(found.inner))])
+    text = with_replaced(scene, found, scene.document.text[slice(*scene.whole(found.inner))])
     return deviations.quotient(scene, found.call, f"{text} / {place.count}")
 
 
 # --------------------------------------------------------------------------------------------------- from the inside out
 
 
-def _find_reduction(scene: FunctionSource, one: Selection) -> _Reduction | NoFix | None:
+def _find_reduction(scene: FunctionSource, one: Selection) -> MaskedReduction | NoFix | None:
     """The reduction that a selection goes into."""
     mask = scene.code(one.mask)
     inner: cst.BaseExpression = one.node
     while (outer := _outer(scene, inner)) is not None and find_selections(scene, outer, mask):
         inner = outer
-    return _reduction_of(scene, inner, inner)
+    return find_reduction_of(scene, inner, inner)
 
 
-def _reduction_of(
+def find_reduction_of(
     scene: FunctionSource, inner: cst.BaseExpression, operand: cst.BaseExpression
-) -> _Reduction | NoFix | None:
+) -> MaskedReduction | NoFix | None:
     """The reduction of an expression, perhaps behind what keeps zeros."""
     while (outer := _outer(scene, operand)) is not None and _keeps_zero(scene, outer, operand):
         operand = outer
@@ -199,7 +199,7 @@ def _reduction_of(
         return NoFix(f"`{scene.code(holder)}` reduces along a dimension, or has options")
     if operand is not inner and name not in ("sum", "mean"):
         return NoFix(f"`{name}` has no neutral value that `{scene.code(operand)}` keeps")
-    return _Reduction(holder, name, inner, operand)
+    return MaskedReduction(holder, name, inner, operand)
 
 
 def _outer(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -238,7 +238,7 @@ def _keeps_zero(scene: FunctionSource, outer: cst.BaseExpression, operand: cst.B
 # ------------------------------------------------------------------------------------------------------------ alignment
 
 
-class _Place:
+class MaskPlacement:
     """How the mask lines up with what it selects from, of which dtype that is, and what was assumed."""
 
     def __init__(self, mask: str, count: str, kind: str, simple: bool) -> None:
@@ -255,17 +255,16 @@ class _Place:
             self.assumptions.append(what)
 
 
-def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
+def find_place(site: Site, picked: list[Selection]) -> MaskPlacement | NoFix | None:
+    """How the mask of some selections lines up with what they select from, or why that cannot be told."""
     scene, framework = site.scene, site.framework
     assumptions: list[str] = []
     lined: list[tuple[Selection, Aligned]] = []
     for one in picked:
-        takes_bools = isinstance(one.node, cst.Call) and operation(scene, one.node) in ("masked_select", "boolean_mask")
-        of_mask = base_assumption if takes_bools else mask_assumption
-        for found in (base_assumption(scene, one.whole, framework), of_mask(scene, one.mask, framework)):
-            if isinstance(found, NoFix):
-                return found
-            assumptions.append(found)
+        told = assume_tensors(scene, framework, one)
+        if isinstance(told, NoFix):
+            return told
+        assumptions += told
         exact = one.broadcasts or same_rank(scene, one.mask, one.whole)
         place = (
             Aligned(atom(scene, one.whole), scene.code(one.mask))
@@ -284,12 +283,24 @@ def _place(site: Site, picked: list[Selection]) -> _Place | NoFix | None:
         assumptions.append(f"`{scene.code(first.whole)}` has as many dimensions as {others}")
     kinds = {values.dtype_of(scene.value(one.whole)) for one, _ in lined}
     kind = kinds.pop() if len(kinds) == 1 else ""
-    made = _Place(place.mask, _count(scene, framework, first, place), kind, _is_repeatable(scene, first.mask))
+    made = MaskPlacement(place.mask, _count(scene, framework, first, place), kind, is_repeatable(scene, first.mask))
     for assumption in assumptions:
         made.assume(assumption)
     if first.broadcasts and not same_rank(scene, first.mask, first.whole):
         made.broadcast = f"`{place.mask}` has the shape of `{place.whole}`"
     return made
+
+
+def assume_tensors(scene: FunctionSource, framework: str, one: Selection) -> list[str] | NoFix:
+    """List what must hold for a selection to be one by a mask from a tensor, or return why it may be none."""
+    takes_bools = isinstance(one.node, cst.Call) and operation(scene, one.node) in ("masked_select", "boolean_mask")
+    of_mask = base_assumption if takes_bools else mask_assumption
+    assumptions: list[str] = []
+    for found in (base_assumption(scene, one.whole, framework), of_mask(scene, one.mask, framework)):
+        if isinstance(found, NoFix):
+            return found
+        assumptions.append(found)
+    return assumptions
 
 
 def _count(scene: FunctionSource, framework: str, one: Selection, place: Aligned) -> str:
@@ -302,7 +313,7 @@ def _count(scene: FunctionSource, framework: str, one: Selection, place: Aligned
     return f"{mask}.sum()" if whole else f"{mask}.expand_as({place.whole}).sum()"
 
 
-def _is_repeatable(scene: FunctionSource, mask: cst.BaseExpression) -> bool:
+def is_repeatable(scene: FunctionSource, mask: cst.BaseExpression) -> bool:
     """Return whether a mask may be computed twice: it is a name, or made by operations that draw nothing."""
     calls = list(scene.descend(mask, cst.Call))
     return not any(operation(scene, one) in RANDOM | {""} for one in calls) and not list(
@@ -313,7 +324,7 @@ def _is_repeatable(scene: FunctionSource, mask: cst.BaseExpression) -> bool:
 # ------------------------------------------------------------------------------------------------------------- the result
 
 
-def _rewrite(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+def _rewrite(site: Site, found: MaskedReduction, place: MaskPlacement, whole: str) -> Rewrite | NoFix:
     scene = site.scene
     if found.name in ("std", "var") and site.framework == "torch":
         return _spread(site, found, place, whole)
@@ -336,23 +347,23 @@ def _rewrite(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrit
         return identity
     if identity in ("&", "|") and found.inner is found.operand:
         negation = "" if identity == "&" else "~"
-        new, message = f"({whole} {identity} {negation}{_atom(place.mask)})", "Combine the masks"
+        new, message = f"({whole} {identity} {negation}{as_atom(place.mask)})", "Combine the masks"
     else:
         new, message = _where(scene, found, f"{module}.where", [place.mask, whole, identity]), "Use `where`"
         if "(None,) *" in place.mask and "\n" in new and "\n" not in scene.code(found.inner):
             return NoFix(f"the number of dimensions is not known; align `{place.mask}` by hand")
-    text = _with(scene, found, new)
+    text = with_replaced(scene, found, new)
     if found.name == "mean":
         _means(site, place)
         text = deviations.quotient(scene, found.call, f"{text} / {place.count}")
     elif found.name in ("sum", "prod") and place.kind not in ("b", "i"):
-        place.assume(_ORDER)
+        place.assume(ORDER)
     return Rewrite(
         message, (Replacement(*scene.span(found.call), text), *imports.needed), " and ".join(place.assumptions)
     )
 
 
-def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+def _spread(site: Site, found: MaskedReduction, place: MaskPlacement, whole: str) -> Rewrite | NoFix:
     """`x[mask].std()` → the root of the mean square of what the mask selects of the distances from its mean."""
     if place.kind not in ("f", "") or "(None,) *" in place.mask:
         return NoFix(f"`{found.name}` of values that may not be floats, or may have any number of dimensions")
@@ -363,7 +374,7 @@ def _spread(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite
     if isinstance(made, NoFix):
         return made
     return made._replace(
-        assumes=" and ".join([*place.assumptions, _ORDER, *filter(None, [_sum_kept(site)]), made.assumes])
+        assumes=" and ".join([*place.assumptions, ORDER, *filter(None, [_sum_kept(site)]), made.assumes])
     )
 
 
@@ -373,15 +384,15 @@ def _sum_kept(site: Site) -> str:
     return "autocast leaves the dtype of a sum as it is, which it does not on CUDA" if under else ""
 
 
-def _means(site: Site, place: _Place) -> None:
-    place.assume(_ORDER)
+def _means(site: Site, place: MaskPlacement) -> None:
+    place.assume(ORDER)
     place.assume(place.broadcast)
     place.assume(_sum_kept(site))
     if site.framework == "tensorflow" and place.kind != "f":
         place.assume("these are floats")
 
 
-def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
+def _identity(site: Site, name: str, place: MaskPlacement, whole: str) -> str | NoFix:
     """Return the neutral element of a reduction, as code with the dtype of the rest."""
     kind, low = place.kind, name == "max"
     if name == "sum" and kind == "b" and _is_plain(whole):
@@ -396,7 +407,7 @@ def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
         return str(name == "all")
     if kind == "i":
         limit = "min" if low else "max"
-        dtype = f"{_atom(whole)}.dtype"
+        dtype = f"{as_atom(whole)}.dtype"
         return f"torch.iinfo({dtype}).{limit}" if site.framework == "torch" else f"{dtype}.{limit}"
     if kind in ("", "c", "b"):
         if kind:
@@ -406,13 +417,13 @@ def _identity(site: Site, name: str, place: _Place, whole: str) -> str | NoFix:
     return 'float("-inf")' if low else 'float("inf")'
 
 
-def _assume_finite(site: Site, place: _Place) -> None:
+def _assume_finite(site: Site, place: MaskPlacement) -> None:
     """The gradient of an extremum goes to all elements that are it: also to what fills the rest, where nothing else is selected."""
     if not without_gradient(site.scene, site.node):
         place.assume(f"`{place.mask}` selects something finite, or no gradient is taken")
 
 
-def _jax(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | NoFix:
+def _jax(site: Site, found: MaskedReduction, place: MaskPlacement, whole: str) -> Rewrite | NoFix:
     """`x[mask].sum()` → `x.sum(where=mask)`: the reductions of `jnp` take a mask."""
     scene, call = site.scene, found.call
     imports = Imports(scene, call)
@@ -433,15 +444,15 @@ def _jax(site: Site, found: _Reduction, place: _Place, whole: str) -> Rewrite | 
     open_ = body[:-1].rstrip().removesuffix(",")
     body = f"{open_}{'' if open_.endswith('(') else ', '}{', '.join(options)})"
     if found.name in ("sum", "mean", "prod", "std", "var") and place.kind not in ("b", "i"):
-        place.assume(_ORDER)
+        place.assume(ORDER)
     place.assume(place.broadcast)
     return Rewrite("Use `where=`", (Replacement(first, last, body), *imports.needed), " and ".join(place.assumptions))
 
 
-def _jax_identity(site: Site, imports: Imports, name: str, place: _Place, whole: str) -> str | NoFix:
+def _jax_identity(site: Site, imports: Imports, name: str, place: MaskPlacement, whole: str) -> str | NoFix:
     numpy = imports.name("jax.numpy")
     if place.kind == "i":
-        return f"{numpy}.iinfo({_atom(whole)}.dtype).{'min' if name == 'max' else 'max'}"
+        return f"{numpy}.iinfo({as_atom(whole)}.dtype).{'min' if name == 'max' else 'max'}"
     if place.kind in ("b", "c"):
         return NoFix(f"`{name}` has no neutral value of this dtype")
     if not place.kind:
@@ -450,7 +461,7 @@ def _jax_identity(site: Site, imports: Imports, name: str, place: _Place, whole:
     return f"-{numpy}.inf" if name == "max" else f"{numpy}.inf"
 
 
-def _with(scene: FunctionSource, found: _Reduction, new: str) -> str:
+def with_replaced(scene: FunctionSource, found: MaskedReduction, new: str) -> str:
     """The reduction's code with its selections replaced; a mean becomes a sum."""
     text = scene.document.text
     first, last = scene.span(found.call)
@@ -469,7 +480,7 @@ def _with(scene: FunctionSource, found: _Reduction, new: str) -> str:
     return f"{before}{new}{after}".replace("\r\n", "\n")
 
 
-def _where(scene: FunctionSource, found: _Reduction, function: str, given: list[str]) -> str:
+def _where(scene: FunctionSource, found: MaskedReduction, function: str, given: list[str]) -> str:
     """The call of `where`, on lines of its own for each argument if it does not fit."""
     line = f"{function}({', '.join(given)})"
     start, _ = scene.span(found.call)
@@ -481,7 +492,8 @@ def _where(scene: FunctionSource, found: _Reduction, function: str, given: list[
     return f"{function}(\n{''.join(f'{inner}{indent_expression(one, inner)},{chr(10)}' for one in given)}{indent})"
 
 
-def _atom(code: str) -> str:
+def as_atom(code: str) -> str:
+    """Code, in parentheses unless it binds as closely as a name."""
     return code if _is_plain(code) else f"({code})"
 
 
