@@ -119,6 +119,10 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "whether there is something yet": (
+        "def train(fn, state, loader):\n    run, total = jax.jit(fn), None\n    for b in loader:\n        state, m = run(state, b)\n"
+        "        if total:\n            total = jax.tree.map(jnp.add, total, m)\n        else:\n            total = m\n    return total"
+    ),
     "a number that a script collects once": (
         "score = jax.jit(lambda x, y: jnp.mean(x - y))\nkept = []\nfor x, y in load():\n    kept.append(float(score(x, y)))"
     ),
@@ -328,6 +332,13 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "of a script whose decorator names what the script makes": (
+        "from functools import partial\nimport tqdm\nfrom elsewhere import shard\n\nplan = shard(step)\n\n"
+        "@partial(jax.jit, out_shardings=(plan, None), donate_argnums=0)\ndef update(state, b):\n"
+        "    return state + b, {'loss': b.mean()}\n\n"
+        "state = jnp.zeros(3)\nfor i in tqdm.tqdm(range(1000)):\n    state, info = update(state, jnp.ones(3))\n"
+        "    print(jax.device_get(info)['loss'])"
+    ),
     **{
         f"of {what}, by {how}": (
             "import optax\nfrom elsewhere import train_step\n\n"

@@ -641,9 +641,18 @@ class Frame:
                     look(self, node, rule, at or position(node))
         elif any(type(member) is Tensor for member in members(value)):
             at = at or position(node)
+            if self._may_be_missing(value, node):
+                self._withhold(rule, at + self.base, value, "host")
+                return
             at_most = Confidence.POSSIBLE if self._may_be_structure(value, node) else Confidence.CERTAIN
             self.report(rule, at, value, node, variant=variant, at_most=at_most)
             self.asked = device_tensor(value)
+
+    def _may_be_missing(self, value: Value, node: ir.Node) -> bool:
+        """Return whether a test asks whether there is something yet of which a compiled function gives a structure: `if metrics:`."""
+        found = [member for member in members(value) if member is not NONE]
+        missing = type(node) is ir.Name and NONE in members(value)
+        return missing and all(type(one) is Tensor and bool(one.place) and is_leaf(one) for one in found)
 
     def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
         """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""
