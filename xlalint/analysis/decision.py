@@ -110,6 +110,8 @@ class Decisions:
             return Verdict(reason, "", pending.confidence)
         extent = Extent.TRACED if variant in _AT_EACH_TURN else needed_reach(policy, pending.framework)
         reason = self._objection(pending.framework, policy, variant, extent, reach[0], root)
+        if policy.only_repeated and not reason and variant != UNHASHABLE and self._is_of_model(reach):
+            reason = "traced itself"
         confidence = pending.confidence
         if extent is None and root.tier == 2:
             variant, confidence = self._by_itself(pending, policy, variant, root)
@@ -143,6 +145,16 @@ class Decisions:
             elsewhere = elsewhere or caller[0].module is not reach[0].module
             inner, caller = caller[0], self.chains[caller].caller
         return elsewhere and calls >= _FAR
+
+    def _is_of_model(self, reach: Reach) -> bool:
+        """Return whether a call of a library's kind of model leads to a place: the program traces that elsewhere, where it is compiled."""
+        caller = self.chains[reach].caller
+        while caller is not None:
+            info = caller[0].function
+            if info is not None and info.name == "__call__" and info.owner is not None and info.owner.library_bases():
+                return True
+            caller = self.chains[caller].caller
+        return False
 
     def _runner(self, pending: PendingHazard, policy: Policy, variant: str, tracer: Tracer) -> Runner:
         """Return what runs the graph of a hazard that only XLA minds: its compiler, if the user's target says that the code is for that."""
@@ -261,9 +273,10 @@ class Decisions:
         return self._each_turn
 
     def _find_repeated(self) -> set[Context]:
-        """Find the contexts that a loop somewhere repeats, and what these call in turn."""
+        """Find the contexts that a loop somewhere repeats, and what these call in turn, but for what sets up an object: there are few."""
         if self._again is None:
-            self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
+            repeated = (inner for context, _ in self.chains for inner in context.repeated)
+            self._again = set(walk_calls(inner for inner in repeated if not _constructs(inner)))
         return self._again
 
 
@@ -273,6 +286,10 @@ def _stands_in(inner: Context, outer: Context) -> bool:
     if function is None or around is None or function.module is not around.module:
         return False
     return function.ir.outer == around.index
+
+
+def _constructs(context: Context) -> bool:
+    return context.function is not None and context.function.name == "__init__"
 
 
 def _computes(root: RootContext, context: Context) -> bool:

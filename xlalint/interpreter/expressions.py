@@ -400,8 +400,8 @@ def _membership(
     if known and all(_never_xla(frame, left, item) for item in known):
         return boolean(node.ops[0] == "not in")
     known = known if isinstance(left, Const) else None
-    if known is not None and node.ops[0] == "in" and all(isinstance(item, Const) for item in known):
-        return boolean(left in known)
+    if known is not None and all(isinstance(item, Const) for item in known):
+        return boolean((left in known) is (node.ops[0] == "in"))
     return BOOL
 
 

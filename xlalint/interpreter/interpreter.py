@@ -82,6 +82,7 @@ from xlalint.interpreter.traced_arguments import (
     as_known,
     as_recorded,
     as_traced,
+    is_choice,
     is_number,
     is_shape,
     is_structure,
@@ -567,9 +568,9 @@ class Interpreter:
                 continue
             value = self.parameter(info, position, defaults[position])
             default = defaults[position]
-            if traced_by and default is not None and is_shape(default):
-                value = default  # a tracer replaces what is passed; nothing says that this is
             replaced = param.kind in ("", "/", "k") and position not in kept and (only is None or position in only)
+            if traced_by and default is not None and (is_shape(default) or (replaced and is_choice(default))):
+                value = default  # a tracer replaces what is passed; nothing says that this is
             values.append(self.as_argument(value, traced_by) if traced_by and replaced else value)
         return static_arguments(tuple(values), kept) if kept else tuple(values)
 

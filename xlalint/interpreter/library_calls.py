@@ -634,7 +634,10 @@ class LibraryCall:
         place = "cpu" if all(t.place == "cpu" for t in found) else self._mark()
         sure = any(t.sure for t in found)
         framework = self.entry.framework if self.entry.framework not in ("", ARRAYS) else found[0].framework
-        return tensor(framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))
+        result = tensor(framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))
+        # Python's own functions give numbers of numbers: of what may be one, they give what may be one.
+        unclear = not self.entry.framework and any(UNKNOWN in members(value) for value in sources if value is not None)
+        return join(result, UNKNOWN) if unclear else result
 
     def scalar(self, what: Return) -> Value:
         found = self.first_tensor() or next((t for value in self.all() for t in tensors(value)), None)

@@ -43,6 +43,7 @@ from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of, position, spelling
+from xlalint.interpreter.traced_arguments import is_structure
 from xlalint.lowering import ir
 from xlalint.rules.codes import (
     BOOLEAN_MASK_INDEX,
@@ -550,6 +551,8 @@ def _is_surely_array(frame: Frame, base: Tensor, node: ir.Node) -> bool:
         return False
     if all(param.name != node.id for param in info.params):
         return True
+    if is_structure(info, node.id):
+        return False
     if _writes_kernels(frame, frame.libraries.of(base.framework).kernels):
         return False
     return info in frame.interpreter.staged or any(frame.interpreter.handed.of(info))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join
@@ -126,11 +126,23 @@ def chooses(info: FunctionInfo, name: str) -> bool:
 
 
 def _sizes(info: FunctionInfo, name: str) -> bool:
-    """Return whether a body makes an array of a bare name's size: where that is the host's, no tensor under a tracer is one."""
+    """Return whether a body makes an array of a bare name's size, or of its parts': where that is the host's, no tensor under a tracer is
+    one."""
     calls = [one for one in ir.walk(info.body) if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr)]
     made = [one.args[0] for one in calls if one.args and _last(one) in _OF_SIZES]
     shaped = [one.args[1] for one in calls if len(one.args) > 1 and _last(one) in _SHAPED]
-    return any(_counts_by(size, name) for size in (*made, *shaped))
+    sizes = (*made, *shaped)
+    names = (name, *_parts(info, name)) if sizes else ()
+    return any(_counts_by(size, one) for size in sizes for one in names)
+
+
+def _parts(info: FunctionInfo, name: str) -> Iterator[str]:
+    """The names that a body unpacks a bare name to: `height, width = size`."""
+    for node in ir.walk(info.body):
+        if isinstance(node, ir.Assign) and _is_name(node.value, name):
+            for target in node.targets:
+                if isinstance(target, ir.Display):
+                    yield from (item.id for item in target.items if isinstance(item, ir.Name))
 
 
 def _last(call: ir.Call) -> str:
@@ -199,6 +211,11 @@ def is_shape(default: Value) -> bool:
     return type(default) is Sequence and default.items is not None and all(type(one) is Const for one in default.items)
 
 
+def is_choice(default: Value) -> bool:
+    """Return whether a parameter's default is a flag or a text: Python cannot choose by what a tracer passes in its place."""
+    return type(default) is Const and isinstance(default.value, (bool, str))
+
+
 def static_places(info: FunctionInfo, static: tuple[object, ...]) -> frozenset[int]:
     """Number the parameters that `static` names or numbers."""
     params = info.params
@@ -217,6 +234,7 @@ __all__ = [
     "as_recorded",
     "as_traced",
     "chooses",
+    "is_choice",
     "is_number",
     "is_shape",
     "is_structure",

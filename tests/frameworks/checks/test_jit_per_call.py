@@ -24,6 +24,16 @@ def f(x, k=1):
 
 
 SILENT = {
+    "where an object is made": """
+        class Engine:
+            def __init__(self, k):
+                self.state = self.load(k)
+            def load(self, k):
+                return jax.jit(lambda: jnp.zeros(k))()
+        engines = [Engine(k) for k in range(len(xs))]
+        for k in ks:
+            engines.append(Engine(k))
+        """,
     "within a compiled function": """
         @partial(jax.jit, static_argnums=1)
         def run(x, k):
@@ -114,6 +124,11 @@ SILENT = {
         """,
 }
 FOUND = {
+    "in a method, which a loop calls": (
+        "class Engine:\n    def load(self, k):\n        return jax.jit(lambda: jnp.zeros(k))()\n"
+        "engine = Engine()\nfor k in ks:\n    engine.load(k)",
+        [3],
+    ),
     "under a test that stays": ("for x in xs:\n    if x.ndim:\n        g = jax.jit(lambda y: f(y))\n        g(x)", [3]),
     "in a function of arrays": ("def run(x: jax.Array, k):\n    return jax.jit(partial(f, k=k))(x)", [2]),
     "of a gradient, in a function of arrays": ("def run(x: jax.Array):\n    return jax.jit(jax.grad(f))(x)", [2]),

@@ -101,6 +101,11 @@ def found(text: str, head: str) -> list[str]:
 
 DECLARED = "def f(x: jax.Array, {}):\n    return x * n\ng = jax.jit(f, {})"
 SILENT = {
+    "what is declared a sequence": "from typing import Sequence\ndef run(x: jax.Array, sizes: Sequence[int]):\n    return step(x, sizes)",
+    "a sequence that an object holds": (
+        "from typing import Sequence\n@dataclasses.dataclass\nclass Sampler:\n    sizes: Sequence[int]\n"
+        "    def run(self, x: jax.Array):\n        return step(x, self.sizes)"
+    ),
     "a number that is declared one": DECLARED.format("n: int", "static_argnums=1"),
     "what may be a number as well as an array": DECLARED.format("n: jax.Array | int", "static_argnums=1"),
     "what is not declared": DECLARED.format("n", "static_argnums=(1,)"),

@@ -84,6 +84,13 @@ SILENT = {
         "@jax.jit\ndef f(batch):\n    batch['x'] = 1\n    w = np.zeros(3)\n    w[0] = 1\n    return w"
     ),
     "an item of a list that is traced": "@jax.jit\ndef f(params, x):\n    params[0] = x\n    return params",
+    "the parts of a size that a module is given": (
+        "class Grid(nn.Module):\n    @nn.compact\n    def __call__(self, size):\n        h, w = size\n"
+        "        return jnp.cumsum(jnp.ones((h, w)), axis=0) / h"
+    ),
+    "what is assigned to a structure that is asked for its items": (
+        "@jax.jit\ndef loss(w, data: jax.Array):\n    for k, v in data.items():\n        data[k] = v[:3]\n    return w * data['x']"
+    ),
     "the size of what a module gets": MODULE.format(
         body="        x = x + jnp.zeros(x.shape[-1]) / np.sqrt(x.shape[-1])"
     ),

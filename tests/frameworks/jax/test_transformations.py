@@ -12,6 +12,65 @@ IMPORTS = "import numpy as np\nimport jax\nimport jax.numpy as jnp\n"
 
 # Of these kinds of code JAX 0.10.2 was run on; each of them runs through.
 SILENT = {
+    "a flag that nobody passes": """
+        def dice(p: jax.Array, q: jax.Array, softmax: bool = True):
+            if not softmax:
+                if not jnp.allclose(p.sum(), 1.0):
+                    raise ValueError("no distribution")
+            return jnp.sum(p * q)
+
+        print(jax.jit(dice)(jnp.ones(3), jnp.ones(3)))
+        """,
+    "what is passed to functions of another signature": """
+        import inspect
+
+        class Model:
+            def predict(self, params, batch, rng=None):
+                return params * batch
+
+            def score(self, params, batch, more: bool = False):
+                return (params, batch) if more else params * batch
+
+        def infer(step):
+            def run(params, batch, rng):
+                if "rng" in inspect.signature(step).parameters:
+                    return step(params, batch, rng)
+                if "rng" not in inspect.getfullargspec(step).args:
+                    return step(params, batch)
+                return step(params, batch, rng)
+
+            return jax.jit(run)
+
+        def main(x: jax.Array):
+            return infer(Model().predict)(x, x, x), infer(Model().score)(x, x, x)
+        """,
+    "a flag that options may call static": """
+        def update(params, grads, freeze):
+            return params if freeze else params - grads
+
+        def compiled(**options):
+            return jax.jit(update, **options)
+
+        print(compiled(static_argnums=2)(jnp.ones(3), jnp.ones(3), False))
+        """,
+    "the smaller of numbers, one of which is a setting": """
+        import math
+
+        def yarn(x, size, beta):
+            low = max(math.floor(size * beta), 0)
+            high = min(math.ceil(size / 2), size - 1)
+            return x / (high - low if high > low else 0.001)
+
+        def scale(x, cfg):
+            def body(carry, y):
+                return carry, yarn(y, cfg.dims, cfg.beta)
+
+            return jax.lax.scan(body, 0.0, x)
+
+        @jax.jit
+        def run(x, cfg):
+            return scale(x, cfg)
+        """,
     "a gradient that nothing compiles leaves values to Python": """
         def loss(x):
             if x.sum() > 0:
@@ -384,6 +443,36 @@ SILENT = {
         """,
 }
 FOUND = {
+    "what a flag lets be tested that nobody passes": (
+        """
+        def dice(p: jax.Array, q: jax.Array, softmax: bool = False):
+            if not softmax:
+                if not jnp.allclose(p.sum(), 1.0):
+                    raise ValueError("no distribution")
+            return jnp.sum(p * q)
+
+        print(jax.jit(dice)(jnp.ones(3), jnp.ones(3)))
+        """,
+        ["XLA103"],
+    ),
+    "what is passed to a function of this signature": (
+        """
+        import inspect
+
+        def score(params, rng):
+            return params if rng.sum() > 0 else -params
+
+        def infer(step):
+            def run(params, rng):
+                return step(params, rng) if "rng" in inspect.signature(step).parameters else step(params, None)
+
+            return jax.jit(run)
+
+        def main(x: jax.Array):
+            return infer(score)(x, x)
+        """,
+        ["XLA105"],
+    ),
     "the value itself, in a gradient": (
         """
         def loss(x):

@@ -33,7 +33,7 @@ from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
 from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
 from xlalint.frameworks.checks.surrounding_loops import loops_around, names_in, numbers_of_turn
-from xlalint.interpreter.device_loops import is_long
+from xlalint.interpreter.device_loops import is_long, last_name
 from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.tracing import constants, hand_over
 from xlalint.lowering import ir
@@ -49,6 +49,7 @@ _COMPILING: Final = frozenset((*JIT, *FUNCTION))
 _MAKERS: Final = frozenset(name.rpartition(".")[2] for name in _COMPILING)
 FILTERS: Final = frozenset(("equinox.filter_jit", "equinox.filter_pmap"))
 _UNHASHABLE: Final = ("list", "set", "dict")
+_ABSTRACT: Final = ("Sequence", "Collection", "Iterable")
 # Kinds of parameters that arguments go to by their places.
 _PLACED: Final = ("", "/")
 
@@ -218,7 +219,7 @@ def _changing(call: CallSite) -> set[str]:
 def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> None:
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
-    if _is_guessed(call.frame, passed.node):
+    if _is_guessed(call.frame, passed):
         return
     if all(_unhashable(member) for member in members(passed.value)):
         detail = f"is static in `{info.name}` and cannot be hashed: the call fails"
@@ -319,13 +320,33 @@ def _is_decorated(klass: ClassInfo) -> bool:
     return any(base.ir.decorators for base in klass.mro if not isinstance(base, str))
 
 
-def _is_guessed(frame: Frame, node: ir.Node) -> bool:
-    """Return whether a bare parameter without an annotation is passed: of what it is, nothing is known but how it is used."""
-    info = frame.function
+def _is_guessed(frame: Frame, passed: Passed) -> bool:
+    """Return whether nothing is known of what is passed but how it is used: a bare parameter without an annotation, or one that is declared
+    a sequence, which a tuple is too, or a field that is."""
+    node, info = passed.node, frame.function
+    listed = type(passed.value) is Sequence and passed.value.items is None
+    if listed and type(node) is ir.Attr and type(node.value) is ir.Name:
+        owner = frame.eval(node.value)
+        bases = owner.klass.mro if type(owner) is Instance else ()
+        return any(_is_abstract(_find_annotation(base, node.name)) for base in bases if not isinstance(base, str))
     if info is None or type(node) is not ir.Name:
         return False
-    name = node.id
-    return any(param.name == name and param.annotation is None for param in info.params)
+    found = next((param for param in info.params if param.name == node.id), None)
+    return found is not None and (found.annotation is None or (listed and _is_abstract(found.annotation)))
+
+
+def _find_annotation(klass: ClassInfo, name: str) -> ir.Node | None:
+    """Return what the body of a class declares a field to be."""
+    for one in ir.decode_body(klass.ir.body):
+        if isinstance(one, ir.AnnAssign) and isinstance(one.target, ir.Name) and one.target.id == name:
+            return one.annotation
+    return None
+
+
+def _is_abstract(annotation: ir.Node | None) -> bool:
+    """Return whether an annotation names what lists and tuples have in common."""
+    named = annotation.value if isinstance(annotation, ir.Sub) else annotation
+    return named is not None and last_name(named) in _ABSTRACT
 
 
 def _unhashable(value: Value) -> bool:

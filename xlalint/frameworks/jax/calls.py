@@ -8,6 +8,7 @@ from xlalint.abstract.structures import as_arrays, map_leaves
 from xlalint.abstract.values import (
     NONE,
     UNKNOWN,
+    Function,
     Tensor,
     Value,
     tensor,
@@ -21,7 +22,7 @@ from xlalint.interpreter.guards import reads_clock
 from xlalint.interpreter.library_calls import LibraryCall, run_function
 from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.subscripts import rebind
-from xlalint.interpreter.traced_arguments import as_traced
+from xlalint.interpreter.traced_arguments import as_traced, is_number
 from xlalint.interpreter.tracing import constants, numbers_of_none
 from xlalint.lowering import ir
 from xlalint.rules.codes import PRINT_TENSOR
@@ -132,7 +133,15 @@ def static_parameters(call: LibraryCall, bound: int) -> tuple[object, ...]:
     numbered += numbers_of_none(call.argument("in_axes") if call.name == "jax.vmap" else None)
     numbered += numbers_of_none(call.argument("in_specs") if call.name == "jax.shard_map" else None)
     counted = [one + bound if isinstance(one, int) and one >= 0 else one for one in numbered]
-    return (*counted, *constants(call.argument("static_argnames")))
+    return (*counted, *constants(call.argument("static_argnames")), *_chosen_by(call))
+
+
+def _chosen_by(call: LibraryCall) -> tuple[str, ...]:
+    """Name the parameters by which a function chooses, where a tracer is given options that are not known: it says which are static."""
+    func = call.argument(call.entry.params[0]) if call.entry.params else None
+    if not isinstance(func, Function) or all(name for name, _ in call.node.keywords):
+        return ()
+    return tuple(param.name for param in func.info.params if is_number(func.info, param.name))
 
 
 def report_format(frame: Frame, value: Value, node: ir.Node, at: int, specified: bool) -> None:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
+    HOST,
     NONE,
     STR,
     UNKNOWN,
     Class,
     Const,
+    Function,
     LibrarySymbol,
     Mapping,
     Sequence,
@@ -137,6 +139,25 @@ def _record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     return interpreter.named_tuple(tuple(names), items)
 
 
+def _signature(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`inspect.signature`: of a function of the program the names of its parameters are known."""
+    return _list_parameters(interpreter, arguments, "parameters", "tuple")
+
+
+def _full_signature(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`inspect.getfullargspec`."""
+    return _list_parameters(interpreter, arguments, "args", "list")
+
+
+def _list_parameters(interpreter: Interpreter, arguments: Arguments, attribute: str, kind: str) -> Value:
+    func = arguments.args[0] if arguments.args else UNKNOWN
+    if not isinstance(func, Function) or func.info.ir.decorators:
+        return HOST
+    params = func.info.params[1 if func.receiver is not None and attribute == "parameters" else 0 :]
+    names = tuple(constant(param.name) for param in params if attribute == "parameters" or param.kind in ("", "/"))
+    return interpreter.named_tuple((attribute,), (sequence(kind, names, STR),))
+
+
 def _parser_of_records(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`HfArgumentParser((ModelArguments, TrainingArguments))`: what it parses are instances of these."""
     listed = arguments.args[0] if arguments.args else arguments.keywords.get("dataclass_types", UNKNOWN)
@@ -199,6 +220,8 @@ FUNCTIONS: Final[dict[str, Special]] = {
     "transformers.HfArgumentParser": _parser_of_records,
     "transformers.hf_argparser.HfArgumentParser": _parser_of_records,
     "trl.TrlParser": _parser_of_records,
+    "inspect.signature": _signature,
+    "inspect.getfullargspec": _full_signature,
     "itertools.chain": _chain,
     "itertools.chain.from_iterable": _chain_from,
     "itertools.product": _product,

@@ -26,6 +26,7 @@ def train(state, opt, batches, batch):
 """
 
 IN_ORDER = {
+    "a model's parameters": "run = jax.jit(model.apply, donate_argnums=0)\nfor b in batches:\n    out = run(state, b)\nreturn out",
     "replaced": "for b in batches:\n    state = step(state, b)\nreturn state",
     "two replaced": "for b in batches:\n    state, opt = update(state, opt, b)\nreturn state, opt",
     "the new one": "new = step(state, batch)\nreturn new",
@@ -48,6 +49,7 @@ IN_ORDER = {
     "shadowed": "def inner(state):\n    return state + 1\nnew = step(state, batch)\nreturn new",
 }
 DELETED = {
+    "by another method": "run = jax.jit(model.step, donate_argnums=0)\nnew = run(state, batch)\nreturn state",
     "afterwards": "new = step(state, batch)\nreturn state + new",
     "returned": "new = step(state, batch)\nreturn new, state",
     "passed on": "new = step(state, batch)\nreturn loss(state, batch)",

@@ -171,12 +171,17 @@ class _Reader:
         for one in ir.walk(body):
             if isinstance(one, ir.Assign) and len(one.targets) == 1 and isinstance(one.value, ir.Call):
                 found, path = self.read_jit(one.value), path_of(one.targets[0])
-                if found is not None and found[0] is not None and path:
+                if found is not None and found[0] is not None and path and not _only_applies(found[0]):
                     yield path, _make_jitted(found[1], self._function(found[0]), one.value.at + base, holder)
 
     def _function(self, node: ir.Node) -> FunctionInfo | None:
         index = self.module.unit.defs.get(node.id, -1) if isinstance(node, ir.Name) else -1
         return self.module.functions[index] if index >= 0 else None
+
+
+def _only_applies(node: ir.Node) -> bool:
+    """Return whether what is put under `jit` runs a model on its parameters: no result takes their place, so they stay."""
+    return isinstance(node, ir.Attr) and node.name == "apply"
 
 
 def _make_jitted(donated: frozenset[object], info: FunctionInfo | None, at: int, holder: FunctionInfo | None) -> Jitted:
