@@ -119,6 +119,10 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "whether there is a dict yet": (
+        "def train(fn, state, loader):\n    run, total = jax.jit(fn), None\n    for b in loader:\n        state, m = run(state, b)\n"
+        "        total = {k: v + total[k] for k, v in m.items()} if total else m\n    return total"
+    ),
     "whether there is something yet": (
         "def train(fn, state, loader):\n    run, total = jax.jit(fn), None\n    for b in loader:\n        state, m = run(state, b)\n"
         "        if total:\n            total = jax.tree.map(jnp.add, total, m)\n        else:\n            total = m\n    return total"

@@ -88,6 +88,7 @@ class Decisions:
         self._remote: dict[str, str | None] = {}
         self._traced = {context.function for (context, _), link in self.chains.items() if link.root.tier == 1}
         self._again: set[Context] | None = None
+        self._called_again: set[Context] | None = None
         self._each_turn: set[Context] | None = None
 
     def decide_untraced(self, pending: PendingHazard) -> Verdict:
@@ -252,8 +253,10 @@ class Decisions:
         if policy.only_repeated:
             if context.function is not None and context.function in self._traced:
                 return "traced itself"
-            if variant == AGAIN and not _computes(root, context) and context not in self._find_repeated():
+            if variant == AGAIN and not _computes(root, context) and context not in self._find_called_again():
                 return "runs once"
+        if variant in _AT_EACH_TURN and root.context.module.testing:
+            return "runs once"
         if context.module.testing and (variant in _AT_EACH_TURN or (policy.only_repeated and variant != UNHASHABLE)):
             return "runs once"  # what is slow in a test is the test
         if variant == CALLED and context not in self._find_called_at_turns():
@@ -273,11 +276,24 @@ class Decisions:
         return self._each_turn
 
     def _find_repeated(self) -> set[Context]:
-        """Find the contexts that a loop somewhere repeats, and what these call in turn, but for what sets up an object: there are few."""
+        """Find the contexts that a loop somewhere repeats, and what these call in turn."""
         if self._again is None:
-            repeated = (inner for context, _ in self.chains for inner in context.repeated)
-            self._again = set(walk_calls(inner for inner in repeated if not _constructs(inner)))
+            self._again = set(walk_calls(inner for context, _ in self.chains for inner in context.repeated))
         return self._again
+
+    def _find_called_again(self) -> set[Context]:
+        """Find the contexts that a loop somewhere repeats, and what these call over a few calls, but for what sets up an object.
+
+        A sweep repeats whole programs: what these compile while they set themselves up costs little beside the rest.
+        """
+        if self._called_again is None:
+            found = {inner for context, _ in self.chains for inner in context.repeated if not _constructs(inner)}
+            level = found
+            for _ in range(_FAR):
+                level = {inner for context in level for inner in context.calls if not _constructs(inner)} - found
+                found = found | level
+            self._called_again = found
+        return self._called_again
 
 
 def _stands_in(inner: Context, outer: Context) -> bool:

@@ -11,9 +11,11 @@ from xlalint.abstract.values import (
     NONE,
     UNKNOWN,
     Const,
+    Function,
     Host,
     Instance,
     Mapping,
+    Partial,
     Sequence,
     Tensor,
     Value,
@@ -24,6 +26,7 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
+from xlalint.interpreter.spelling import path_of
 from xlalint.interpreter.traced_arguments import as_known
 from xlalint.lowering import ir
 
@@ -52,6 +55,17 @@ class Arguments:
     def pairs(self) -> tuple[tuple[str, Value], ...]:
         """The keywords as pairs."""
         return tuple(self.keywords.items())
+
+
+def parameters_of(value: Value) -> tuple[ir.Param, ...] | None:
+    """Return the parameters that a call of a function of the program may still pass, None where its signature is not known."""
+    bound = len(value.args) if type(value) is Partial else 0
+    func = value.func if type(value) is Partial else value
+    if type(func) is not Function or not all(
+        path_of(one).endswith("abstractmethod") for one in func.info.ir.decorators
+    ):
+        return None
+    return func.info.params[bound + (func.receiver is not None) :]
 
 
 def _element(frame: Frame, value: Value) -> Value:

@@ -650,9 +650,8 @@ class Frame:
 
     def _may_be_missing(self, value: Value, node: ir.Node) -> bool:
         """Return whether a test asks whether there is something yet of which a compiled function gives a structure: `if metrics:`."""
-        found = [member for member in members(value) if member is not NONE]
         missing = type(node) is ir.Name and NONE in members(value)
-        return missing and all(type(one) is Tensor and bool(one.place) and is_leaf(one) for one in found)
+        return missing and all(bool(one.place) and is_leaf(one) for one in members(value) if type(one) is Tensor)
 
     def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
         """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""

@@ -17,6 +17,7 @@ from xlalint.abstract.values import (
     LibraryInstance,
     LibrarySymbol,
     Mapping,
+    Partial,
     Sequence,
     Tensor,
     Union,
@@ -26,17 +27,22 @@ from xlalint.abstract.values import (
     instance,
     mapping,
     members,
+    partial,
     sequence,
     tensor,
 )
+from xlalint.interpreter.arguments import parameters_of
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from xlalint.interpreter.frame import Frame
+
+
+_SIGNATURES: Final = ("signature", "getfullargspec")
 
 
 def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
@@ -157,6 +163,9 @@ def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
         op, wanted = ("is" if op == "is not" else "=="), not wanted
     if op in ("is", "==") and wanted and _assume_property(frame, left, right):
         return
+    if op in ("in", "not in") and type(left) is ir.Const:
+        _assume_parameter(frame, left.value, right, wanted is (op == "in"))
+        return
     if type(right) is not ir.Const:
         return
     if op == "is" and right.value is None:
@@ -187,6 +196,31 @@ def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:
         _refine(frame, left.args[0], lambda value: narrow_to(frame, value, types, True))
         return True
     return False
+
+
+def _assume_parameter(frame: Frame, name: object, node: ir.Node, wanted: bool) -> None:
+    """Refine `f` by `"rng" in inspect.signature(f).parameters`: of several functions it is one that has such a parameter."""
+    call = node.value if type(node) is ir.Attr and node.name in ("parameters", "args") else None
+    if type(call) is not ir.Call or len(call.args) != 1 or path_of(call.func).rpartition(".")[2] not in _SIGNATURES:
+        return
+
+    def may_be(value: Value) -> bool:
+        params = parameters_of(value)
+        return params is None or any(param.name == name for param in params) is wanted
+
+    def keep(value: Value) -> Value:
+        kept = [one for one in _single_functions(value) if may_be(one)]
+        return join_all(kept) if kept else value
+
+    _refine(frame, call.args[0], keep)
+
+
+def _single_functions(value: Value) -> Iterator[Value]:
+    for one in members(value):
+        if type(one) is Partial:
+            yield from (partial(func, one.args, one.keywords) for func in members(one.func))
+        else:
+            yield one
 
 
 def _subject(node: ir.Node, attributes: tuple[str, ...], methods: tuple[str, ...]) -> ir.Node | None:

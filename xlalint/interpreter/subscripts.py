@@ -505,7 +505,8 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             member = masked
         if isinstance(member, Tensor):
             immutable = member.sure and frame.libraries.of(member.framework).immutable
-            if immutable and (_is_text(index) or not _is_surely_array(frame, member, target.value)):
+            held = any(type(other) in (Sequence, Mapping) for other in members(base))  # code assigns to what lets it
+            if immutable and (held or _is_text(index) or not _is_surely_array(frame, member, target.value)):
                 continue
             if immutable:
                 frame.report(MASK_ASSIGNMENT, target.at, member, target.value, variant="immutable")

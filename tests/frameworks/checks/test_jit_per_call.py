@@ -24,6 +24,19 @@ def f(x, k=1):
 
 
 SILENT = {
+    "what whole programs of a sweep set up": """
+        class Engine:
+            def load(self, k):
+                return jax.jit(lambda: jnp.zeros(k))()
+        def build(k):
+            return Engine().load(k)
+        def prepare(k):
+            return build(k)
+        def bench(k):
+            return prepare(k)
+        for k in ks:
+            bench(k)
+        """,
     "where an object is made": """
         class Engine:
             def __init__(self, k):

@@ -91,6 +91,10 @@ SILENT = {
     "what is assigned to a structure that is asked for its items": (
         "@jax.jit\ndef loss(w, data: jax.Array):\n    for k, v in data.items():\n        data[k] = v[:3]\n    return w * data['x']"
     ),
+    "an item of what may be a list": (
+        "@jax.jit\ndef f(x: jax.Array, many: bool = False, k=None):\n    out = jnp.tanh(x)\n    if k is not None:\n"
+        "        out = [jnp.tanh(x), x]\n    if k is not None:\n        out[1] += x\n    return out"
+    ),
     "the size of what a module gets": MODULE.format(
         body="        x = x + jnp.zeros(x.shape[-1]) / np.sqrt(x.shape[-1])"
     ),

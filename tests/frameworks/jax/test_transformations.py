@@ -24,10 +24,13 @@ SILENT = {
     "what is passed to functions of another signature": """
         import inspect
 
+        import abc
+
         class Model:
             def predict(self, params, batch, rng=None):
                 return params * batch
 
+            @abc.abstractmethod
             def score(self, params, batch, more: bool = False):
                 return (params, batch) if more else params * batch
 
@@ -43,6 +46,30 @@ SILENT = {
 
         def main(x: jax.Array):
             return infer(Model().predict)(x, x, x), infer(Model().score)(x, x, x)
+        """,
+    "which of several functions is passed what": """
+        import inspect
+        from functools import partial
+
+        def predict(params, batch, rng=None, k=1):
+            return params * batch
+
+        def score(params, batch, more: bool = False, k=1):
+            return (params, batch) if more else params * batch
+
+        def make(mode):
+            step = predict if mode == "infer" else score
+            step = partial(step, k=2) if mode else step
+
+            def run(params, batch, rng):
+                if "rng" in inspect.signature(step).parameters:
+                    return step(params, batch, rng)
+                return step(params, batch)
+
+            return jax.jit(run)
+
+        def main(x: jax.Array, mode):
+            return make(mode)(x, x, x)
         """,
     "a flag that options may call static": """
         def update(params, grads, freeze):

@@ -12,7 +12,6 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Class,
     Const,
-    Function,
     LibrarySymbol,
     Mapping,
     Sequence,
@@ -28,7 +27,7 @@ from xlalint.abstract.values import (
     sequence,
     tensors,
 )
-from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.arguments import Arguments, parameters_of
 from xlalint.interpreter.attributes import RECORDS
 from xlalint.interpreter.builtin_calls import BUILTINS, element_of
 from xlalint.interpreter.paths import leads_to
@@ -150,11 +149,10 @@ def _full_signature(interpreter: Interpreter, frame: Frame, arguments: Arguments
 
 
 def _list_parameters(interpreter: Interpreter, arguments: Arguments, attribute: str, kind: str) -> Value:
-    func = arguments.args[0] if arguments.args else UNKNOWN
-    if not isinstance(func, Function) or func.info.ir.decorators:
+    params = parameters_of(arguments.args[0]) if arguments.args else None
+    if params is None:
         return HOST
-    params = func.info.params[1 if func.receiver is not None and attribute == "parameters" else 0 :]
-    names = tuple(constant(param.name) for param in params if attribute == "parameters" or param.kind in ("", "/"))
+    names = tuple(constant(param.name) for param in params)
     return interpreter.named_tuple((attribute,), (sequence(kind, names, STR),))
 
 
