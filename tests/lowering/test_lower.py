@@ -46,6 +46,20 @@ def test_free_names(body: str, free: tuple[str, ...]) -> None:
     assert function(unit, "outer.inner").free == free
 
 
+@pytest.mark.parametrize(
+    ("test", "kept"),
+    [
+        pytest.param('__name__ == "__main__"', "x", id="a-script's-own"),
+        pytest.param('"__main__" == __name__', "x", id="a-script's-own-turned-round"),
+        pytest.param("sys.version_info > (3, 9)", "y", id="another-condition"),
+        pytest.param('__name__ != "__main__"', "y", id="no-script"),
+    ],
+)
+def test_what_a_script_defines_anew_is_not_imported(test: str, kept: str) -> None:
+    unit = lowered(f"def f(x): pass\nif {test}:\n    def f(y): pass\n    def g(z): pass\n")
+    assert {name: unit.functions[index].params[0].name for name, index in unit.defs.items()} == {"f": kept, "g": "z"}
+
+
 def test_attributes_that_a_method_stores() -> None:
     unit = lowered(
         """

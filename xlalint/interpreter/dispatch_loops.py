@@ -33,7 +33,7 @@ from xlalint.abstract.values import (
     tensor,
     tensors,
 )
-from xlalint.interpreter.device_loops import is_long
+from xlalint.interpreter.device_loops import Loop, is_long, last_name
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -44,8 +44,12 @@ _MARK = "turn:"
 _COLLECTED = "~"
 # In a function's closure: no name of Python's reads so.
 _COMPILED = "<compiled by>"
-# What makes new parameters of old ones, in libraries of optimizers; and what takes a whole step on the devices of a strategy.
-_UPDATES = frozenset(("apply_gradients", "apply_updates", "run", "experimental_run_v2"))
+# What makes new parameters of old ones, in libraries of optimizers.
+_APPLYING = frozenset(("apply_gradients", "apply_updates", "minimize"))
+# That, what takes a whole step on the devices of a strategy, and what people call a step.
+_UPDATES = frozenset(
+    ("apply_gradients", "apply_updates", "run", "experimental_run_v2", "train_on_batch", "train_step", "training_step")
+)
 
 
 # What no function of the program is: a method of a library's, an object, something that nothing is known of.
@@ -163,6 +167,22 @@ def loops_over_steps(info: FunctionInfo, names: frozenset[str]) -> bool:
 def unrolls_steps(info: FunctionInfo) -> bool:
     """Return whether a function updates parameters in a loop of its own, which its tracer unrolls: each of its calls takes many steps."""
     return loops_over_steps(info, _UPDATES)
+
+
+def takes_step(loop: Loop) -> bool:
+    """Return whether each turn of a loop updates parameters itself, once: what else it calls in a turn is a part of that step."""
+    inner = [
+        call
+        for one in ir.walk(loop.body)
+        if isinstance(one, (ir.For, ir.While))
+        for call in ir.walk(one.body)
+        if _updates_parameters(call)
+    ]
+    return any(_updates_parameters(one) and one not in inner for one in ir.walk(loop.body))
+
+
+def _updates_parameters(node: object) -> bool:
+    return isinstance(node, ir.Call) and last_name(node.func) in _APPLYING
 
 
 def takes_no_turns(info: FunctionInfo) -> bool:

@@ -34,6 +34,7 @@ from xlalint.interpreter.dispatch_loops import (
     is_of_innermost,
     is_of_turn,
     of_earlier_turn,
+    takes_step,
     turns_beyond,
 )
 from xlalint.interpreter.drawing import draws
@@ -424,7 +425,7 @@ class Frame:
 
     def settle_turns(self, turn: LoopTurns) -> None:
         """Say of what was read and called in the turns of a loop what that costs, now that the whole of a turn is known."""
-        if turn.takes_many:
+        if turn.takes_many and not takes_step(turn.loop):
             for read in turn.reads:
                 read.variant = COLLECTED
             return

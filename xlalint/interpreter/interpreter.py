@@ -939,7 +939,7 @@ class Interpreter:
             frame.takes_many()
         semantics = self.libraries.of(framework)
         trains = self._trains(frame, context, semantics.training) if semantics.training else not many
-        steps = trains and not loops_over_steps(func.info, semantics.training)
+        steps = not many and not loops_over_steps(func.info, semantics.training)
         return self._mark_dispatched(frame, context.returns, framework, trains=trains, steps=steps)
 
     def call_compiled(self, frame: Frame, framework: str, arguments: Arguments, node: ir.Call) -> Value:

@@ -434,9 +434,12 @@ class Lowerer:
 
     def if_(self, node: ast.If) -> ir.Statement:
         test = self.expr(node.test)
+        # What a module defines anew where it is the script, nobody imports.
+        imported = dict(self.defs) if _asks_for_script(test) else {}
         self.guards += 1
         lowered = ir.If(test, self.block(node.body), self.block(node.orelse), self.start(node))
         self.guards -= 1
+        self.defs |= imported
         return lowered
 
     def while_(self, node: ast.While) -> ir.Statement:
@@ -618,6 +621,14 @@ class Lowerer:
         if outer is self.module:
             self.defs[node.name] = -1 - index
         return ir.DefineClass(node.name, index)
+
+
+def _asks_for_script(test: ir.Node) -> bool:
+    """Return whether a condition is `__name__ == "__main__"`."""
+    if type(test) is not ir.Compare or test.ops != ("==",):
+        return False
+    sides = (test.left, *test.rights)
+    return ir.Const("__main__") in sides and any(type(one) is ir.Name and one.id == "__name__" for one in sides)
 
 
 def encode_statements(body: tuple[ir.Statement, ...]) -> bytes:

@@ -156,6 +156,23 @@ EPOCHS = {
             run_epoch(batches, bar, metrics.count)
             print(float(mean.result()))
         """,
+    "beside a helper that takes many steps": """
+        def fit(data):
+            for x in data:
+                loss = train_step(x)
+            return loss
+        for epoch in range(10):
+            print(float(fit(batches)))
+        """,
+    "of a step that the graph takes for each batch": """
+        @tf.function
+        def epoch_of(data):
+            for x in data:
+                loss = train_step(x)
+            return loss
+        for epoch in range(10):
+            print(float(epoch_of(batches)))
+        """,
 }
 FOUND = {
     "the steps that an optimizer has taken": """
@@ -238,6 +255,28 @@ ROUND = {
             loss = train_step(x)
             if tf.equal(metrics.rank, 0):
                 print(float(loss))
+        """,
+    "what an evaluation adds up": """
+        @tf.function
+        def evaluate(x):
+            mean(model(x))
+        for x in batches:
+            evaluate(x)
+            print(mean.result())
+        """,
+    "beside parts of a step that the loop takes itself": """
+        @tf.function
+        def slopes_of(x):
+            return tf.gradients(model(x), model.trainable_variables)
+        def gather(parts):
+            for part in parts:
+                slopes = slopes_of(part)
+            return slopes
+        for x in batches:
+            slopes = gather(x)
+            mean(slopes_of(x)[0])
+            optimizer.apply_gradients(zip(slopes, model.trainable_variables))
+            print(mean.result())
         """,
     "after many turns": """
         for i, x in enumerate(batches):
