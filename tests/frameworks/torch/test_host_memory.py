@@ -27,6 +27,7 @@ SILENT = {
     "what is made where a host tensor is": "bar = torch.rand(4)\nif (torch.rand(4, device=bar.device) > bar).all():\n    print(x)",
     "what is copied where there is no GPU": "if torch.cuda.is_available():\n    x = x.cuda()\nelse:\n    kept = out.cpu()",
     "what is copied where a flag says that there is none": "if not args.use_cuda:\n    kept = out.cpu()",
+    "what is copied where none is wanted": "if not args.no_cuda and torch.cuda.is_available():\n    x = 1\nelse:\n    kept = out.cpu()",
     "what is read where it is on no GPU": "if out.is_cuda:\n    print(1)\nelse:\n    print(out.sum().item())",
     "what is chosen where it is on no GPU": "total = 0 if out.is_cuda else out.sum().item()",
     "what is read where it is on the CPU": "if out.is_cpu:\n    print(out.sum().item())",
@@ -39,6 +40,18 @@ FOUND = {
     "what is copied where there is a GPU": ("if torch.cuda.is_available():\n    kept = out.cpu()", ["XLA302"]),
     "what is copied behind that question": (
         "if not torch.cuda.is_available():\n    print(1)\nkept = out.cpu()",
+        ["XLA302"],
+    ),
+    "what is copied where it is not wanted that there is none": (
+        "if not args.no_cuda:\n    kept = out.cpu()",
+        ["XLA302"],
+    ),
+    "what is copied where it is not so that there is none": (
+        "if not gpu:\n    x = 1\nelse:\n    kept = out.cpu()",
+        ["XLA302"],
+    ),
+    "what is copied without a GPU or later": (
+        "if use_cuda and i > 3:\n    x = 1\nelse:\n    kept = out.cpu()",
         ["XLA302"],
     ),
     "what is copied where no model is given": ("if not args.model:\n    kept = out.cpu()", ["XLA302"]),

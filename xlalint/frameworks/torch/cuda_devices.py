@@ -18,6 +18,7 @@ _MODULE: Final = "torch.cuda."
 _AVAILABLE: Final = f"{_MODULE}is_available"
 _DEVICES: Final = ("torch.device", "device")
 _WORDS: Final = ("cuda", "gpu")
+_DENIALS: Final = ("no", "without", "disable", "disabled", "cpu")
 # What a condition speaks of that chooses among devices, in place of asking for a GPU.
 _CHOICES: Final = (
     "tpu",
@@ -98,8 +99,18 @@ def asks_whether_there_is_one(frame: Frame) -> bool:
 
 def lacks_one(frame: Frame) -> bool:
     """Return whether what runs is left out where there is a GPU: it stands in the other branch of `if use_cuda:`."""
-    others = [one.value for one in frame.paths.tests if type(one) is ir.Not]
-    return any(is_flag(one) or asks(frame, one) for one in others) and frame.module.packages.isdisjoint(XLA_DEVICES)
+    if not frame.module.packages.isdisjoint(XLA_DEVICES):
+        return False
+    return any(type(one) is ir.Not and _is_question(frame, one.value) for one in frame.paths.tests)
+
+
+def _is_question(frame: Frame, test: ir.Node) -> bool:
+    """Return whether a condition asks for a GPU and nothing else, by what users say too: `not no_cuda and torch.cuda.is_available()`."""
+    if type(test) is ir.Bool:
+        return test.is_and and all(_is_question(frame, one) for one in test.values)
+    if type(test) is ir.Not:
+        return is_flag(test.value) and speaks_of((test.value,), _DENIALS)
+    return asks(frame, test) or (bool(path_of(test)) and is_flag(test) and not speaks_of((test,), _DENIALS))
 
 
 def question_of(value: ir.Node) -> ir.Call | None:
