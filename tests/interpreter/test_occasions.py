@@ -47,6 +47,12 @@ OF_DATA = {
     "that a data set calls by another function": READ
     + DATA.replace("read(", "draw(")
     + "def draw(y):\n    return read(y)\n",
+    "that a data set of another library calls": READ
+    + "from fairseq.data import FairseqDataset\nclass Data(FairseqDataset):\n"
+    + "    def collater(self, examples):\n        return read(examples[0])\n",
+    "that a data module calls": READ
+    + "from pytorch_lightning import LightningDataModule\nclass Data(LightningDataModule):\n"
+    + "    def setup(self, stage):\n        self.kept = read(load())\n",
     "that a data set calls by a method": READ
     + "class Data(Dataset):\n    def __getitem__(self, i):\n        return self.get(i)\n"
     + "    def get(self, i):\n        return read(torch.rand(8))\n",
