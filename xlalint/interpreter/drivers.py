@@ -265,6 +265,7 @@ class Drivers:
         self._repeated: set[FunctionInfo] = set()
         self._without_device: frozenset[ModuleInfo] = frozenset()
         self._with_device: set[ModuleInfo] = set()
+        self._packages_with_device: frozenset[str] = frozenset()
         self._scripted = False
         self._driven: dict[ModuleInfo, bool] = {}
         self._worked_out = False
@@ -311,9 +312,10 @@ class Drivers:
         return module in self._without_device
 
     def names_device(self, module: ModuleInfo) -> bool:
-        """Return whether a module drives a device, and says which, or where it is asked for; or a script does that stands in no package."""
+        """Return whether a module drives a device, and says which, or where it is asked for; or another of its package does, or a script
+        that stands in none."""
         self._work_out()
-        return module in self._with_device or self._scripted
+        return module in self._with_device or self._scripted or _top_package(module) in self._packages_with_device
 
     def trains(self, info: FunctionInfo) -> bool:
         """Return whether a function computes gradients, in a module that drives a device: it is a step of training, or holds the loop."""
@@ -408,6 +410,7 @@ class Drivers:
             self._without_device = frozenset(filter(self._leaves_device_open, driving))
             self._with_device = driving - self._without_device
             self._scripted = any(not module.package for module in self._with_device)
+            self._packages_with_device = frozenset(map(_top_package, self._with_device)) - {""}
 
     def _find_repeated(self) -> None:
         """Find what loops that act in an environment call, and all the loops over steps that this leads to."""
@@ -671,6 +674,11 @@ class Drivers:
             if found is not None:
                 return found
         return program.by_name.get(f"{module.name}.{name}")
+
+
+def _top_package(module: ModuleInfo) -> str:
+    """Return the outermost package that holds a module; "" of one that is in none."""
+    return module.name.partition(".")[0] if module.package else ""
 
 
 def _find_nested(info: FunctionInfo | None, func: ir.Node) -> FunctionInfo | None:

@@ -349,7 +349,7 @@ class LibraryCall:
                 yield value, node
 
     def _report(self, spec: Spec) -> None:
-        withholds = self.frame.libraries.of(self.entry.framework).withholds
+        withholds = self.frame.libraries.of(self._framework_of_tensors()).withholds
         if withholds is not None and withholds(self, spec):
             return
         if spec.rule == PRINT_TENSOR:
@@ -399,6 +399,13 @@ class LibraryCall:
         if spec.rule == VALUE_SIZED_SHAPE and UNKNOWN in members(value) and not self._minds_sizes():
             at_most = Confidence.POSSIBLE  # it may be made of sizes alone
         self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity, at_most)
+
+    def _framework_of_tensors(self) -> str:
+        """The framework whose tensors the call is about: of a function of arrays, that of what it is given."""
+        if self.entry.framework != ARRAYS:
+            return self.entry.framework
+        given = (part.framework for value in self.all() for part in tensors(value))
+        return next((name for name in given if name != ARRAYS), ARRAYS)
 
     def _culprit(self, spec: Spec) -> tuple[Value | None, ir.Node | None]:
         """The tensor that a hazard speaks of, with its expression."""

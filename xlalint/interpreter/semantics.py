@@ -131,6 +131,7 @@ class Semantics:
     - `on_random_branch`, `on_drawn_test` (of a number that the host draws; with the rule for a tensor's, and the place), `on_array_read`
       (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
+    - `batches(frame, loop)` says what the names are that a loop over steps binds, where the loader does not tell.
     - `skips(frame, info)` is true of a function of the program that the tracer of the code which calls it does not enter.
     - `says_what_is_compiled(module)` is true of a script that names what it has compiled: no other function of it is a root
       for taking tensors.
@@ -228,6 +229,7 @@ class Semantics:
         on_array_read: tuple[Callable[[Frame, str, int, Value, ir.Node | None, str], None], ...] = (),
         on_drawn_test: tuple[Callable[[Frame, ir.Node, str, int], None], ...] = (),
         on_for: tuple[Callable[[Frame, ir.For, Value], None], ...] = (),
+        batches: Callable[[Frame, ir.For], Mapping[str, Value]] | None = None,
         on_loop: tuple[LoopWatch, ...] = (),
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
@@ -323,6 +325,7 @@ class Semantics:
         self.on_array_read = on_array_read
         self.on_drawn_test = on_drawn_test
         self.on_for = on_for
+        self.batches = batches
         self.on_loop = on_loop
         self.on_define = on_define
         self.on_operands = on_operands
@@ -387,6 +390,7 @@ class Libraries:
         self.on_array_read = tuple([hook for one in everything for hook in one.on_array_read])
         self.on_drawn_test = tuple([hook for one in everything for hook in one.on_drawn_test])
         self.on_for = tuple([hook for one in everything for hook in one.on_for])
+        self.batches = tuple([one.batches for one in everything if one.batches is not None])
         self.on_loop = tuple([watch for one in everything for watch in one.on_loop])
         self.on_define = tuple([hook for one in everything for hook in one.on_define])
         self.on_operands = {op: hook for one in everything for op, hook in one.on_operands.items()}

@@ -556,6 +556,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
         element = values_of_turn(node, element)
     for look in frame.libraries.on_for:
         look(frame, node, iterable)
+    batches = _find_batches(frame, node) if frame.context.per_turn else {}
     outer = frame.loops.kind, frame.loops.names_before
     # What may as well be a list of tensors is one: who goes through it by a loop of Python's collects what it makes of each.
     if any(is_staged(frame, member) and isinstance(member, Tensor) and member.sure for member in members(iterable)):
@@ -569,6 +570,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
         frame.statement = node.at
         before = dict(frame.env)
         bind_target(frame, node.target, element)
+        frame.env.update([(name, value) for name, value in batches.items() if frame.env.get(name) is UNKNOWN])
         if not frame.exec(node.body):
             frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
         return True
@@ -578,6 +580,13 @@ def for_(frame: Frame, node: ir.For) -> bool:
     frame.loops.kind, frame.loops.names_before = outer
     _end_loop(frame, node, begun)
     return falls
+
+
+def _find_batches(frame: Frame, node: ir.For) -> dict[str, Value]:
+    """Find what a loop over steps binds names to, where its loader does not tell."""
+    if not frame.loops.depth and not _turns(frame, node):
+        return {}
+    return {name: value for find in frame.libraries.batches for name, value in find(frame, node).items()}
 
 
 def _unroll(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:

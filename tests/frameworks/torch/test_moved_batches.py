@@ -45,17 +45,21 @@ STEP = "        loss = model(batch['x'].to(device)).sum()\n        loss.backward
 ON_HOST = {
     "of a field that is sorted": "        order = torch.sort(batch['length'])[0].numpy()\n",
     "of what is made there": "        picked = torch.arange(8).numpy()\n",
+    "of what NumPy takes": "        order = numpy.asarray(torch.sort(loss)[0])\n",
+    "of a list that NumPy takes": "        mean = numpy.mean([loss, loss])\n",
+    "of what NumPy took before": "        kept = torch.sort(loss)[0]\n        numpy.rot90(kept)\n        print(kept.tolist())\n",
 }
 ON_DEVICE = {
     "by way of the host": "        seen = loss.detach().cpu().numpy()\n",
     "with force": "        seen = torch.sort(loss)[0].numpy(force=True)\n",
-    "by NumPy": "        seen = numpy.asarray(torch.sort(loss)[0])\n",
+    "into an array, element by element": "        seen = numpy.zeros(8)\n        seen[0] = loss\n",
 }
 
 
 @pytest.mark.parametrize("name", ON_HOST)
 def test_what_numpy_gives_at_once_is_on_the_host(name: str, findings: Findings) -> None:
-    assert "XLA302" not in [code for code, _ in findings(COPIED + STEP + ON_HOST[name], "torch_xla")]
+    text = "import numpy\n" + COPIED + STEP + ON_HOST[name]
+    assert "XLA302" not in [code for code, _ in findings(text, "torch_xla")]
 
 
 @pytest.mark.parametrize("name", ON_DEVICE)
@@ -65,5 +69,45 @@ def test_what_is_copied_for_numpy(name: str, findings: Findings) -> None:
 
 
 def test_a_program_that_leaves_the_device_open(findings: Findings) -> None:
-    text = COPIED.replace(", device", "") + STEP.replace(".to(device)", "") + ON_HOST["of a field that is sorted"]
-    assert "XLA302" in [code for code, _ in findings(text, "torch_xla")]
+    open_step = "import numpy\n" + COPIED.replace(", device", "") + STEP.replace(".to(device)", "")
+    for name in ("of a field that is sorted", "of what NumPy takes"):
+        assert "XLA302" in [code for code, _ in findings(open_step + ON_HOST[name], "torch_xla")]
+
+
+STEPS = "import torch\ndef to_cuda(*given):\n    return [None if one is None else one.cuda() for one in given]\ndef train(model, optimizer, loader, device):\n    for "  # noqa: E501
+LEARNS = "        model(x).sum().backward()\n        optimizer.step()\n"
+UNMOVED = {
+    "what is read before it is moved": "x, y in loader:\n        print(x.max().item())\n        x = x.to(device)\n",
+    "what is not moved, beside what is": "x, y in loader:\n        x = x.to(device)\n        print(y.max().item())\n",
+    "what is computed of it": "x, y in loader:\n        x = x.to(device)\n        n = (y != 0).sum(1)\n        print(n.max().item())\n",
+    "a part by its name": "batch in loader:\n        x = batch['x'].to(device)\n        if batch['y'].any():\n            x = x + 1\n",
+    "a part by its number": "i, batch in enumerate(loader):\n        x = batch[0].to(device)\n        print(batch[1].max().item())\n",
+    "a part that is unpacked": "batch in loader:\n        x, y = batch\n        x = x.to(device)\n        print(y.max().item())\n",
+    "a batch that is moved as a whole": "batch in loader:\n        print(batch[1].max().item())\n"
+    "        x, y = tuple(one.to(device) for one in batch)\n",
+    "what a function has yet to move": "x, y in loader:\n        print(y.max().item())\n        x, y = to_cuda(x, y)\n",
+}
+MOVED = {
+    "what is moved": "x, y in loader:\n        x, y = x.to(device), y.to(device)\n        print(y.max().item())\n",
+    "what is moved to where the model is": "x, y in loader:\n        x = x.to(device)\n        print(model(x).max().item())\n",
+    "what a function has moved": "x, y in loader:\n        x, y = to_cuda(x, y)\n        print(y.max().item())\n",
+    "all parts of a list": "batch in loader:\n        x, y = tuple(one.to(device) for one in batch)\n        print(y.max().item())\n",
+    "all parts of a table": "batch in loader:\n        batch = {k: v.to(device) for k, v in batch.items()}\n"
+    "        x = batch['x']\n        print(batch['y'].max().item())\n",
+    "a part that is put back": "batch in loader:\n        for k in batch:\n            batch[k] = batch[k].to(device)\n"
+    "        x = batch['x']\n        print(batch['y'].max().item())\n",
+    "what moves itself": "batch in loader:\n        batch.to(device)\n        x = batch.x\n        print(x.max().item())\n",
+    "what the loader may have moved": "x, y in loader:\n        print(y.max().item())\n",
+    "what only gets another dtype": "x, y in loader:\n        x = x.to(torch.float32)\n        print(y.max().item())\n",
+}
+
+
+@pytest.mark.parametrize("name", UNMOVED)
+def test_what_a_loop_has_not_moved_is_on_the_host(name: str, findings: Findings) -> None:
+    found = [code for code, _ in findings(STEPS + UNMOVED[name] + LEARNS, "torch_xla")]
+    assert {"XLA101", "XLA301"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_a_loop_has_moved_is_on_the_device(name: str, findings: Findings) -> None:
+    assert "XLA301" in [code for code, _ in findings(STEPS + MOVED[name] + LEARNS, "torch_xla")]

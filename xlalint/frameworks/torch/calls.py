@@ -23,6 +23,7 @@ from xlalint.abstract.values import (
     members,
     sequence,
     tensor,
+    tensors,
 )
 from xlalint.frameworks.torch import distributions
 from xlalint.frameworks.torch.cuda_devices import lacks_one
@@ -194,22 +195,28 @@ def withholds(call: LibraryCall, spec: Spec) -> bool:
 
 
 def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
-    """Return whether `x.numpy()` shows a tensor to be in host memory: on a GPU, and on a TPU, that raises without `.cpu()`.
+    """Return whether a call shows a tensor to be in host memory: on a GPU, and on a TPU, it raises without `.cpu()`.
 
-    So it is, where nothing else says what `x` is, in a program that has been run on a device; and whatever `x` is, where the program's
-    steps stand that run there.
+    So it is, whatever else says what the tensor is, in a program whose steps run on a device; and where nothing says it, of `x.numpy()`.
     """
-    func = call.node.func
-    if spec.variant != "numpy" or call.receiver is None or type(func) is not ir.Attr or func.name != "numpy":
-        return False
-    if call.node.args or call.node.keywords:  # `force=True` copies it
-        return False
-    found = [member for member in members(call.receiver) if isinstance(member, Tensor)]
+    given = _list_converted(call) if spec.variant == "numpy" else []
+    found = [one for value, _ in given for one in tensors(value) if one.framework == "torch"]
     drivers, module = call.frame.interpreter.drivers, call.frame.module
-    if not drivers.names_device(module) and (any(one.sure for one in found) or drivers.names_no_device(module)):
+    unsaid = call.receiver is not None and not any(one.sure for one in found) and not drivers.names_no_device(module)
+    if not unsaid and not drivers.names_device(module):
         return False
-    _keep_in_host_memory(call.frame, func.value)
-    return True
+    for _, node in given:
+        _keep_in_host_memory(call.frame, node)
+    return bool(found)
+
+
+def _list_converted(call: LibraryCall) -> list[tuple[Value, ir.Node]]:
+    """List what `x.numpy()` or `np.rot90(x)` takes for an array, with its expression."""
+    func = call.node.func
+    if call.receiver is None:
+        return list(call.select_arguments(("*",)))
+    forced = call.node.args or call.node.keywords  # `force=True` copies it
+    return [(call.receiver, func.value)] if type(func) is ir.Attr and func.name == "numpy" and not forced else []
 
 
 def _keep_in_host_memory(frame: Frame, node: ir.Node) -> None:

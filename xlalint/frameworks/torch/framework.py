@@ -37,6 +37,7 @@ from xlalint.frameworks.torch.checks import (
     trainer_fsdp_config,
     trainer_xla_options,
 )
+from xlalint.frameworks.torch.host_batches import find_unmoved
 from xlalint.frameworks.torch.launch_files import launch_root
 from xlalint.frameworks.torch.platform import platform_of
 from xlalint.frameworks.torch.shown_target import find_pinned, find_target
@@ -395,6 +396,7 @@ _SEMANTICS = Semantics(
     skips=graph_breaks.skips,
     says_what_is_compiled=compiled_scripts.says_what_is_compiled,
     on_for=(recompiles.check_turns,),
+    batches=find_unmoved,
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
     on_operands={
         **dict.fromkeys(recompiles.CONSTANT_OPERANDS, recompiles.check_operands),

@@ -1,0 +1,124 @@
+"""Batches of which a loop over steps moves a part: what it has not moved yet is in host memory, where its loader has put it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from xlalint.abstract.values import Function, Value, mapping, members, sequence, tensor
+from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.library_calls import dtype_of
+from xlalint.interpreter.loop_names import names_bound
+from xlalint.interpreter.spelling import path_of
+from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.interpreter.frame import Frame
+
+_MOVES: Final = frozenset(("to", "cuda"))
+_MOVING_LOADERS: Final = frozenset(("accelerate",))  # of a loader that they prepare, batches are on the device
+_OF_TABLES: Final = frozenset(("items", "keys", "values", "get", "pop"))
+_HOST_TENSOR: Final = tensor("torch", place="cpu", sure=False)
+_LOOKING: Final = frozenset(("len", "tuple", "list", "dict", "isinstance", "type", "print"))
+_PLAIN: Final = (ir.Name, ir.Attr, ir.Const)
+
+
+def find_unmoved(frame: Frame, loop: ir.For) -> dict[str, Value]:
+    """Find the names to which a loop over steps binds what is in host memory, where nothing else tells: it moves a part of that itself."""
+    module = frame.module
+    if not module.taught.tracks_place or not _MOVING_LOADERS.isdisjoint(module.packages):
+        return {}
+    if frame.interpreter.annotations.framework(module) != "torch":
+        return {}
+    bound = names_bound(loop.target)
+    if (bound | _find_parts(bound, loop)).isdisjoint(_find_moved(frame, loop)):
+        return {}
+    kinds = {name: _kind_of(name, loop) for name in bound.difference(_find_changed(frame, loop))}
+    if len(bound) > 1:
+        kinds = {name: kind or _HOST_TENSOR for name, kind in kinds.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _find_parts(bound: set[str], loop: ir.For) -> set[str]:
+    """Find the names to which a loop gives a part of what its turns bind: `x, y = batch`."""
+    given = (one for one in ir.walk(loop.body) if type(one) is ir.Assign and type(one.value) is not ir.Call)
+    taken = [one.targets for one in given if _root_of(one.value) in bound]
+    return {name for targets in taken for target in targets for name in names_bound(target)}
+
+
+def _kind_of(name: str, loop: ir.For) -> Value | None:
+    """Return what a batch is by how a loop uses it: a table, a list, or a tensor; None where that does not tell."""
+    used = list(_list_uses(name, loop))
+    calls = [one for one in used if type(one) is ir.Call]
+    if any(name in map(path_of, one.args) for one in calls if path_of(one.func) not in _LOOKING):
+        return None  # what is handed all of it may move it
+    of_name = [one for one in used if (type(one) is ir.Attr or type(one) is ir.Sub) and path_of(one.value) == name]
+    keys = [one.index.value for one in of_name if type(one) is ir.Sub and type(one.index) is ir.Const]
+    attributes = {one.name for one in of_name if type(one) is ir.Attr}
+    if any(isinstance(key, str) for key in keys) or not attributes.isdisjoint(_OF_TABLES):
+        return mapping((), _HOST_TENSOR)
+    if not attributes.isdisjoint(_MOVES):
+        return _HOST_TENSOR
+    return sequence("list", None, _HOST_TENSOR) if keys or any(_takes_apart(one, name) for one in used) else None
+
+
+def _list_uses(name: str, loop: ir.For) -> Iterator[object]:
+    """The parts of a loop's body up to where a name is given to something else."""
+    given = [one for one in ir.walk(loop.body) if type(one) is ir.Assign and name in map(path_of, one.targets)]
+    first = min(given, key=lambda one: one.at, default=None)
+    for one in ir.walk(loop.body):
+        if first is None or getattr(one, "at", first.at) < first.at:
+            yield one
+    if first is not None:
+        yield from ir.walk((first.value,))
+
+
+def _takes_apart(node: object, name: str) -> bool:
+    """Return whether a statement, or a comprehension, goes over what a name stands for: `x, y = batch`."""
+    if type(node) is ir.Assign:
+        return path_of(node.value) == name and any(type(target) is ir.Display for target in node.targets)
+    return type(node) is ir.Comprehension and path_of(node.generators[0].iterable) == name
+
+
+def _find_moved(frame: Frame, loop: ir.For) -> Iterator[str]:
+    """The names of which a loop moves what they stand for, or a part of it: `x.cuda()`, `batch["x"].to(device)`, `x, y = to_cuda(x, y)`."""
+    for one in ir.walk(loop.body):
+        if type(one) is ir.Comprehension and type(one.element) is ir.Call and last_name(one.element.func) in _MOVES:
+            yield from [_root_of(generator.iterable) for generator in one.generators[:1]]  # `[x.cuda() for x in batch]`
+        elif type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in _MOVES:
+            if not any(type(arg) in _PLAIN and dtype_of(frame.eval(arg)) for arg in one.args):
+                yield _root_of(one.func.value)
+        elif type(one) is ir.Assign and type(one.value) is ir.Call and _moves(frame, one.value):
+            bound = {name for target in one.targets for name in names_bound(target)}
+            yield from bound.intersection(map(_root_of, one.value.args))
+
+
+def _find_changed(frame: Frame, loop: ir.For) -> Iterator[str]:
+    """The names whose values a loop changes in place: `batch["x"] = batch["x"].cuda()`, `batch.to(device)`, `move(batch)`."""
+    for one in ir.walk(loop.body):
+        if type(one) is ir.Assign:
+            yield from [_root_of(target) for target in one.targets if type(target) is not ir.Name]
+        elif type(one) is ir.Eval and type(one.value) is ir.Call:
+            call = one.value
+            if type(call.func) is ir.Attr and call.func.name in _MOVES:
+                yield _root_of(call.func.value)
+            elif _moves(frame, call):
+                yield from map(_root_of, call.args)
+
+
+def _moves(frame: Frame, call: ir.Call) -> bool:
+    """Return whether a function of the program is called that moves something to a device."""
+    if not call.args or type(call.func) not in _PLAIN:
+        return False
+    called = [one.info for one in members(frame.eval(call.func)) if isinstance(one, Function)]
+    return any(not _MOVES.isdisjoint(info.ir.calls) for info in called)
+
+
+def _root_of(node: ir.Node) -> str:
+    """The name that an expression is, or of which it takes a part."""
+    while type(node) is ir.Attr or type(node) is ir.Sub or type(node) is ir.Call:
+        node = node.func if type(node) is ir.Call else node.value
+    return node.id if type(node) is ir.Name else ""
+
+
+__all__ = ["find_unmoved"]
