@@ -91,6 +91,11 @@ SILENT = {
     "what is assigned to a structure that is asked for its items": (
         "@jax.jit\ndef loss(w, data: jax.Array):\n    for k, v in data.items():\n        data[k] = v[:3]\n    return w * data['x']"
     ),
+    "NumPy's arrays in a record that is traced": (
+        "import typing\nclass Rows(typing.NamedTuple):\n    obs: np.ndarray\n    acts: np.ndarray\n\n"
+        "def pick(at: jax.Array, rows: Rows):\n    return jax.tree.map(lambda x: x[at], rows)\n\n"
+        "@jax.jit\ndef f(key, rows: Rows):\n    return pick(jax.random.randint(key, (1,), 0, 3), rows)"
+    ),
     "an item of what may be a list": (
         "@jax.jit\ndef f(x: jax.Array, many: bool = False, k=None):\n    out = jnp.tanh(x)\n    if k is not None:\n"
         "        out = [jnp.tanh(x), x]\n    if k is not None:\n        out[1] += x\n    return out"
@@ -100,6 +105,11 @@ SILENT = {
     ),
 }
 FOUND = {
+    "NumPy's array in a record that is not traced": (
+        "import typing\nclass Rows(typing.NamedTuple):\n    obs: np.ndarray\n\n"
+        "@jax.jit\ndef f(key):\n    rows = Rows(np.zeros(3))\n    return rows.obs[jax.random.randint(key, (1,), 0, 3)]",
+        ["XLA302"],
+    ),
     "a field that a function of the program makes an array": (
         "import dataclasses\nfield = lambda val=0: dataclasses.field(default=val)\n\n"
         "@jax.tree_util.register_dataclass\n@dataclasses.dataclass\nclass Cache:\n    k: jax.Array\n    size: int = field(1)\n\n"

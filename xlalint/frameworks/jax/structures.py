@@ -11,6 +11,7 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Function,
     Instance,
+    Tensor,
     Value,
     answer,
     instance,
@@ -104,8 +105,10 @@ def _makes_static(interpreter: Interpreter, klass: ClassInfo, default: ir.Node |
 
 
 def _as_leaf(value: Value) -> Value:
-    """A number or what is not known is an array in a leaf's place."""
+    """A number, an array of NumPy's or what is not known is an array of JAX's in a leaf's place."""
     if value is UNKNOWN:
         return tensor("jax", sure=False)
+    if type(value) is Tensor and value.framework == ARRAYS:
+        return tensor("jax", value.dtype, value.rank, sure=value.sure)
     kind = kind_of_number(value)
     return tensor("jax", kind, 0, sure=False) if kind else value
