@@ -19,6 +19,7 @@ SAFE = {
     "as a list, by an array": ("return x[..., :n].cpu().numpy().tolist()", "return x.cpu()[..., :n].numpy().tolist()"),
     "of an attribute": ("return self.x.abs()[: n + 1].cpu()", "return self.x.abs().cpu()[: n + 1]"),
     "of an operation": ("return (x + t)[:n].cpu()", "return (x + t).cpu()[:n]"),
+    "in parentheses": ("return (x[:n]).cpu()", "return x.cpu()[:n]"),
     "by a maximum": ("return x[: n.max()].cpu()", "return x.cpu()[: n.max()]"),
 }
 

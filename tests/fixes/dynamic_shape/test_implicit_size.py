@@ -16,6 +16,20 @@ CHANGED = {
         "return F.one_hot(y % n)": "return F.one_hot(y % n, num_classes=n)",
         "return torch.bincount(y, minlength=8)": "return F.one_hot(y.long(), 8).sum(0)",
         "return torch.bincount(y, minlength=n)": "return F.one_hot(y.long(), n).sum(0)",
+        "k = x.max(dim=-1).indices\n    return torch.bincount(k, minlength=n)": (
+            "k = x.max(dim=-1).indices\n    return F.one_hot(k, n).sum(0)"
+        ),
+        "return torch.bincount(y.to(torch.int64) + 1, minlength=n)": (
+            "return F.one_hot(y.to(torch.int64) + 1, n).sum(0)"
+        ),
+        "return torch.bincount(y.to(torch.int32), minlength=n)": (
+            "return F.one_hot(y.to(torch.int32).long(), n).sum(0)"
+        ),
+        "return torch.bincount(y, minlength=n**2)": (
+            "return torch.zeros(n**2, dtype=torch.int64, device=y.device)"
+            ".scatter_add_(0, y.long(), torch.ones_like(y.long()))"
+        ),
+        "return torch.bincount(y + 1, minlength=n * 8)": "return F.one_hot((y + 1).long(), n * 8).sum(0)",
         "return x.argmax(-1).bincount()": "return F.one_hot(x.argmax(-1), x.shape[-1]).sum(0)",
     },
     ("jax", "XLA207"): {

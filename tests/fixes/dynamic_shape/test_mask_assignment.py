@@ -95,6 +95,14 @@ CHANGED = {
         "k = x > 0\ny = x * 2\nx[k] = y[k] - 1",
         "k = x > 0\ny = x * 2\nx.copy_(torch.where(k, y - 1, x))",
     ),
+    "values of what a copy was made like": (
+        "k = torch.zeros_like(x)\nk[x > 0] = x[x > 0]\nreturn k",
+        "k = torch.zeros_like(x)\nk = torch.where(x > 0, x, k)\nreturn k",
+    ),
+    "values of what was like it, and is another now": (
+        "k = torch.zeros_like(x)\nx = x.double()\nk[k > 0] = x[k > 0]\nreturn k",
+        "k = torch.zeros_like(x)\nx = x.double()\nk.copy_(torch.where(k > 0, x, k))\nreturn k",
+    ),
     "a comment behind": ("x[x > 0] = 0  # why", "x.masked_fill_(x > 0, 0)  # why"),
 }
 

@@ -35,6 +35,13 @@ CHANGED = {
     "before slices": ("return x[n, 1:] * 2", "return x[n[None], 1:].squeeze(0) * 2", "safe"),
     "a sum": ("return x[n].sum()", "return x[n[None]].squeeze(0).sum()", "safe"),
     "arithmetic": ("return x[n + 1] * 2", "return x[(n + 1)[None]].squeeze(0) * 2", "safe"),
+    "widened again": ("return x[n].unsqueeze(0) * 2", "return x[n[None]] * 2", "safe"),
+    "widened by a function": (
+        "return torch.cat((x, torch.unsqueeze(x[n], 0)))",
+        "return torch.cat((x, x[n[None]]))",
+        "safe",
+    ),
+    "widened elsewhere": ("return x[n].unsqueeze(1) * 2", "return x[n[None]].squeeze(0).unsqueeze(1) * 2", "safe"),
     "kept": ("return x[n]", "return x[n[None]].squeeze(0)", "unsafe"),
     "what may be the same dtype": ("return x[n].float().sum()", "return x[n[None]].squeeze(0).float().sum()", "safe"),
     "what is cast and written": (

@@ -62,6 +62,11 @@ LEFT_ALONE = {
     "a chain": ("return (0 < s.item() < x) * x", "chained"),
     "rounded": ("return x * round(s.item())", "`round` may need a number"),
     "a list of numbers as well": ("return torch.tensor([s, 1.0])", "not all that"),
+    "a number that is kept as well": (
+        "a = x * s.item()\nother['scale'] = s.item()\nreturn a",
+        "reads the same number all the same",
+    ),
+    "a number that becomes text as well": ("return x * s.item(), f'{s.item()}'", "reads the same number all the same"),
     "not a tensor in every call": ("a = s if other else 1.0\nreturn x * float(a)", "not a tensor in every call"),
 }
 
@@ -91,7 +96,18 @@ UNSAFE = {
     "dimensions that are not known": ("return x * t.item()", "return x * t.detach()", "`t` has no dimensions"),
     "a name": ("a = s.item()\nreturn x * a, t + a", "a = s.detach()\nreturn x * a, t + a", "precision"),
     "returned": ("return x, s.item()", "return x, s.detach()", "the caller accepts a tensor"),
-    "compared": ("return x * (x > s.item())", "return x * (x > s.detach())", "precision"),
+    "compared": ("return x * (x > s.item())", "return x * (x > s)", "precision"),
+    "compared by a name": ("a = float(s)\nreturn x * (x > a)", "a = s\nreturn x * (x > a)", "precision"),
+    "compared, and computed with": (
+        "a = s.item()\nreturn x * a * (x > a)",
+        "a = s.detach()\nreturn x * a * (x > a)",
+        "precision",
+    ),
+    "read again under a condition": (
+        "y = x * s.item()\nif other:\n    print(s.item())\nreturn y",
+        "y = x * s.detach()\nif other:\n    print(s.item())\nreturn y",
+        "precision",
+    ),
     "where": ("return torch.where(x > 0, x, s.item())", "return torch.where(x > 0, x, s.detach())", "precision"),
     "a list": ("return torch.tensor([s, t.sum()])", "return torch.stack([s, t.sum()]).detach()", "one dtype"),
     "a list that grows": (

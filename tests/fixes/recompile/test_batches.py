@@ -37,6 +37,12 @@ LEFT = {
         "import torch\nwith torch.no_grad():\n    DataLoader(ds, 8, sampler=s)\n",
         "would change the metric",
     ),
+    "a loader that is told to keep": (
+        "XLA402",
+        TORCH,
+        "DataLoader(ds, 8, drop_last=False, shuffle=True)\n",
+        "asks for the last batch",
+    ),
     "a sampler from elsewhere": (
         "XLA402",
         TORCH,
@@ -126,13 +132,13 @@ FIXED = {
         TORCH,
         "XLA402",
         "DataLoader(\n    ds,\n    batch_size=8,  # per core\n    shuffle=True,  # anew\n)\n",
-        "DataLoader(\n    ds,\n    batch_size=8,  # per core\n    shuffle=True,\n    drop_last=True,  # anew\n)\n",
+        "DataLoader(\n    ds,\n    batch_size=8,  # per core\n    shuffle=True,  # anew\n    drop_last=True,\n)\n",
     ),
-    "a loader that is told to keep": (
+    "a loader with blanks around its signs": (
         TORCH,
         "XLA402",
-        "DataLoader(ds, 8, drop_last=False, shuffle=True)\n",
-        "DataLoader(ds, 8, drop_last=True, shuffle=True)\n",
+        "DataLoader(\n    ds,\n    batch_size = 8,\n    shuffle = True\n)\n",
+        "DataLoader(\n    ds,\n    batch_size = 8,\n    shuffle = True,\n    drop_last = True\n)\n",
     ),
     "a data set": (
         KERAS,

@@ -36,9 +36,9 @@ def copy_whole(site: Site) -> Rewrite | NoFix | None:
     if _does_more(scene, node):
         return NoFix("computing a bound does more than that: give it a name, and cut on the host")
     whole = atom(scene, node.value)
-    start, end = scene.span(node)
+    start, end = scene.whole(node)
     text = scene.document.text
-    index = text[scene.whole(node.value)[1] : end]
+    index = text[scene.whole(node.value)[1] : scene.span(node)[1]]
     made = Replacement(start, scene.span(copy)[1], f"{whole}{text[end : scene.span(copy)[1]]}{index}")
     return Rewrite("Cut on the host", (made,), all_of(_list_assumptions(scene, node, copy)))
 

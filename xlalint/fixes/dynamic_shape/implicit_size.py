@@ -100,8 +100,21 @@ def _counts(
         assumed = f"the result may have all `{size}` entries, not only as many as the largest number needs"
     imports = Imports(scene, node)
     numbers_code = scene.code(numbers) if _is_long(scene, numbers) else f"{atom(scene, numbers)}.long()"
+    if _is_table(size) and numbers_code.removesuffix(".long()").isidentifier():
+        torch = imports.name("torch")
+        zeros = f"{torch}.zeros({size}, dtype={torch}.int64, device={numbers_code.removesuffix('.long()')}.device)"
+        text = f"{zeros}.scatter_add_(0, {numbers_code}, {torch}.ones_like({numbers_code}))"
+        return Rewrite("Count with `scatter_add_`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
     return Rewrite("Count with `one_hot`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+
+
+def _is_table(size: str) -> bool:
+    """Return whether a size is that of a table, as of a confusion matrix: pairs of classes of each pixel, of which `one_hot` would make
+    too much.
+    """
+    node = cst.parse_expression(size)
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Power))
 
 
 def _least(scene: FunctionSource, least: list[cst.BaseExpression]) -> str:
@@ -117,7 +130,29 @@ def _is_long(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Name):
         made = definition(scene, node)
         return made is not None and _is_long(scene, made.value)
-    return isinstance(node, cst.Call) and operation(scene, node) in {"long", *_ARGUMENTS}
+    if isinstance(node, cst.Subscript):
+        return values.is_tensor(scene.value(node), "torch") and _is_long(scene, node.value)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Add, cst.Multiply, cst.Subtract)):
+        sides = (node.left, node.right), (node.right, node.left)
+        return any(_is_long(scene, one) and _is_whole(scene, other) for one, other in sides)
+    if isinstance(node, cst.Attribute):
+        pair = node.value
+        return node.attr.value == "indices" and isinstance(pair, cst.Call) and operation(scene, pair) in _PAIRS
+    if not isinstance(node, cst.Call):
+        return False
+    name, given = operation(scene, node), arguments_of(scene, node)
+    if name in ("to", "type") and len(given) == 2:
+        return scene.code(given[1]) in _INT64
+    return name in {"long", *_ARGUMENTS}
+
+
+def _is_whole(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    value = scene.value(node)
+    return values.is_whole(value) or values.dtype_of(value) in ("b", "i") or _is_long(scene, node)
+
+
+_INT64 = ("torch.int64", "torch.long")
+_PAIRS = frozenset(("max", "min", "sort", "topk"))
 
 
 def find_bound(scene: FunctionSource, node: cst.BaseExpression, use: cst.CSTNode, depth: int = _DEPTH) -> str:

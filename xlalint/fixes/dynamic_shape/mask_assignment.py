@@ -14,7 +14,7 @@ from xlalint.abstract.values import Const, Host, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import overlaps
-from xlalint.fixes.toolkit.dataflow import definition
+from xlalint.fixes.toolkit.dataflow import definition, reads, unchanged
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import is_infinite
 from xlalint.fixes.toolkit.imports import Imports
@@ -136,8 +136,18 @@ class _Target:
         if isinstance(statement, cst.AugAssign):
             return True  # what PyTorch refuses to write into the target, it refused before
         types = Types(self.scene, "torch")
-        dtype = types.of(self.index.base).dtype
-        return types.of(statement.value).dtype == dtype != ""
+        given = types.of(statement.value).dtype
+        return given != "" and given in (types.of(self.index.base).dtype, self._made_dtype(types, statement))
+
+    def _made_dtype(self, types: Types, statement: cst.Assign) -> str:
+        """The dtype of what made the target, if its names still hold what they held: of `y = torch.zeros_like(x)` that of `x`."""
+        scene, base = self.scene, self.index.base
+        made = definition(scene, base) if isinstance(base, cst.Name) else None
+        if made is None:
+            return ""
+        since = scene.span(made)[1]
+        same = all(unchanged(scene, name, since, statement) for name in reads(scene, made.value))
+        return types.of(made.value).dtype if same else ""
 
     def store(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
         """A tensor: one row for all positions, or one for each."""

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.abstract.values import Tensor, members
+from xlalint.abstract.values import Const, Tensor, members
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.operations import arguments_of, operation
 from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom
 
 
 def scalar_index(site: Site) -> Rewrite | NoFix | None:
-    """`x[n]` → `x[n[None]].squeeze(0)`, `x[:, n]` → `x[:, n[None]].squeeze(1)`."""
+    """`x[n]` → `x[n[None]].squeeze(0)`, `x[:, n]` → `x[:, n[None]].squeeze(1)`, `x[n].unsqueeze(0)` → `x[n[None]]`."""
     scene, subscript = site.scene, site.node
     if site.framework != "torch" or not isinstance(subscript, cst.Subscript):
         return None
@@ -47,10 +48,26 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     start, end = scene.span(subscript)
     first, last = scene.span(node)
     text = scene.document.text
-    new = f"{text[start:first]}{index}{text[last:end]}.squeeze({place})"
+    new = f"{text[start:first]}{index}{text[last:end]}"
+    widened = _widened(scene, subscript, place)
+    if widened is None:
+        new = f"{new}.squeeze({place})"
+    else:
+        start, end = scene.span(widened)
     result = assigned_name(scene, subscript) or subscript
     assumptions += copy_shows(scene, scene.statement(subscript), result, [subscript])
     return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), " and ".join(assumptions))
+
+
+def _widened(scene: FunctionSource, subscript: cst.Subscript, place: int) -> cst.Call | None:
+    """The call of `unsqueeze` that gives back the dimension which an index takes: `x[n].unsqueeze(0)`, `torch.unsqueeze(x[n], 0)`."""
+    holder = scene.parent(subscript)
+    call = scene.parent(holder) if isinstance(holder, (cst.Arg, cst.Attribute)) else None
+    if not isinstance(call, cst.Call) or operation(scene, call) != "unsqueeze":
+        return None
+    given = arguments_of(scene, call)
+    at = scene.value(given[1]) if len(given) == 2 and given[0] is subscript else None
+    return call if type(at) is Const and type(at.value) is int and at.value == place else None
 
 
 def _tensor_in(scene: FunctionSource, subscript: cst.Subscript) -> tuple[cst.BaseExpression, int] | None:

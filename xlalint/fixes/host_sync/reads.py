@@ -17,7 +17,7 @@ from xlalint.fixes.toolkit.gradients import Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.numbers import MATH, flow, tensorflow_name
 from xlalint.fixes.toolkit.operations import makes_new, operation
-from xlalint.fixes.toolkit.text import argument, atom, stands_alone
+from xlalint.fixes.toolkit.text import argument, atom, brief, stands_alone
 
 # A comment that speaks of the method by its name.
 _ITEM = re.compile(r"\bitem\b").search
@@ -56,6 +56,9 @@ def number(site: Site) -> Rewrite | NoFix | None:
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, NoFix):
         return found
+    other = _find_read_anyway(site, node, code)
+    if other:
+        return NoFix(f"`{other}` reads the same number all the same")
     if found.leaves and read.how in ("float", "int", "bool"):
         return NoFix(
             f"callers get what `{read.how}` makes for them: return the tensor, and read it where the number is needed"
@@ -68,7 +71,7 @@ def number(site: Site) -> Rewrite | NoFix | None:
         *found.assumed,
         *_list_assumptions(read, code, values.rank_of(value), values.dtype_of(value), site.framework),
     ]
-    text = _text(site, read, imports)
+    text = _text(site, read, imports, carries=found.carries)
     if text is None:
         return NoFix("TensorFlow computes with one dtype: write `tf.cast(…, x.dtype)`")
     replaced = Replacement(*scene.span(node), text)
@@ -103,6 +106,27 @@ def _read(scene: FunctionSource, node: cst.CSTNode) -> _Read | None:
     return None
 
 
+def _find_read_anyway(site: Site, node: cst.Call, tensor: str) -> str:
+    """Return another read of a tensor that runs whenever one does and has to stay; "" without."""
+    scene = site.scene
+    function = scene.function(node)
+    if function is None:
+        return ""
+    around = {one for one in scene.above(node) if isinstance(one, _BLOCKS)}
+    for call in scene.descend(function, cst.Call):
+        read = None if call is node else _read(scene, call)
+        if read is None or scene.code(read.tensor) != tensor or scene.function(call) is not function:
+            continue
+        if {one for one in scene.above(call) if isinstance(one, _BLOCKS)} == around and isinstance(
+            flow(scene, call, site.framework, Imports(scene, node)), NoFix
+        ):
+            return brief(scene.code(call))
+    return ""
+
+
+_BLOCKS = (cst.If, cst.IfExp, cst.For, cst.While, cst.Try, cst.With, cst.Else, cst.ExceptHandler, cst.Lambda)
+
+
 def _conversion(how: str, dtype: str) -> str:
     """The Python type that a read gave: "int", "bool", "float", or "" where that is not known."""
     if how == "item":
@@ -127,12 +151,12 @@ def _list_assumptions(read: _Read, code: str, rank: int, dtype: str, framework: 
     return assumed
 
 
-def _text(site: Site, read: _Read, imports: Imports) -> str | None:
+def _text(site: Site, read: _Read, imports: Imports, *, carries: bool) -> str | None:
     """The tensor's code, of the kind that the number had; None where TensorFlow would need to be told the dtype."""
     scene, framework, tensor, node = site.scene, site.framework, read.tensor, site.node
     assert isinstance(node, cst.BaseExpression)
     dtype = values.dtype_of(scene.value(tensor))
-    cut = framework == "torch" and _has_gradient(scene, tensor)
+    cut = framework == "torch" and carries and _has_gradient(scene, tensor)
     if read.how in MATH:
         if framework == "torch":
             return f"{atom(scene, tensor)}{'.detach()' if cut else ''}.{MATH[read.how]}()"

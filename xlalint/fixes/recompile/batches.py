@@ -17,6 +17,7 @@ _EVALUATION = NoFix(
 _SAMPLED = NoFix(
     "nothing says that the sampler is for training: where it reads in order, dropping examples would change the metric"
 )
+_ASKED = NoFix("the program asks for the last batch: pad it, or set this to True where nothing else reads the loader")
 _EITHER = NoFix("it shuffles by what a call says: drop the last batch by the same, where it trains")
 _ARRAYS = NoFix(
     "`fit` uses all of an array: pass as many examples as the batch size divides, or a data set that drops the rest"
@@ -43,7 +44,9 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
     assumes = _DROPPED_EVERYWHERE if variant == "trainer" else _DROPPED
     given = [arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword]
     if given:
-        written = isinstance(given[0].value, cst.Name) and given[0].value.value in ("False", "None")
+        if scene.code(given[0].value) == "False":
+            return _ASKED
+        written = scene.code(given[0].value) == "None"
         changed = Replacement(*scene.span(given[0].value), "True")
         return Rewrite(f"Set `{keyword}` to True", (changed,), assumes) if written else _ELSEWHERE
     if len([arg for arg in call.args if arg.keyword is None]) > _ROOM[keyword]:

@@ -22,11 +22,15 @@ from xlalint.fixes.toolkit.operations import names, operation
 
 
 class Flow(NamedTuple):
-    """Where a number goes: what must be so for a tensor to do there, what else has to be written, and whether it leaves the function."""
+    """Where a number goes: what must be so for a tensor to do there, what else has to be written, and whether it leaves the function.
+
+    `carries` says that something is computed with it through which a gradient would go, which a comparison has none of.
+    """
 
     assumed: tuple[str, ...]
     edits: tuple[Replacement, ...]
     leaves: bool
+    carries: bool
 
 
 def flow(
@@ -37,7 +41,8 @@ def flow(
     refused = follower.follow(node)
     if refused:
         return NoFix(refused)
-    return Flow(tuple(follower.assumed), tuple(dict.fromkeys(follower.edits)), follower.leaves)
+    edits = tuple(dict.fromkeys(follower.edits))
+    return Flow(tuple(follower.assumed), edits, follower.leaves, follower.carries)
 
 
 # Functions of `math` by what NumPy-like libraries call them; all tensors have them as methods in PyTorch.
@@ -73,6 +78,7 @@ class _Follower:
         self.assumed: list[str] = []
         self.edits: list[Replacement] = []
         self.leaves = False
+        self.carries = False
         self.whole = convert != "float"
         self._followed: set[str] = set()
 
@@ -84,6 +90,7 @@ class _Follower:
         holder = scene.parent(node)
         match holder:
             case cst.BinaryOperation():
+                self.carries = True
                 other = holder.right if holder.left is node else holder.left
                 return self._operand(holder, other, isinstance(holder.operator, _ARITHMETIC))
             case cst.Comparison() | cst.ComparisonTarget():
@@ -146,6 +153,7 @@ class _Follower:
         if name.startswith("math.") and name[5:] in MATH and len(call.args) == 1:
             return self._follow_math(call, arg, MATH[name[5:]])
         if arg.keyword is None and self._takes_both(call, call.args.index(arg)):
+            self.carries = True
             return ""
         if name.rpartition(".")[2] in ("append", "extend", "add", "update") and operation(scene, call) == "":
             return _KEPT.format(scene.code(call.func).rpartition(".")[0])
@@ -239,7 +247,7 @@ class _Follower:
             ):
                 return "callers get a number: return the tensor, and read it where the number is needed"
             if isinstance(holder, cst.Return):
-                self.leaves = True
+                self.leaves = self.carries = True
                 self.assumed.append("the caller accepts a tensor where it got a number")
                 return ""
             if not isinstance(holder, holders):
@@ -250,6 +258,7 @@ class _Follower:
 
     def _follow_addition(self, statement: cst.AugAssign) -> str:
         """`total += number`: with a tensor, `total` is a tensor that is read when the number was used."""
+        self.carries = True
         scene, target = self.scene, statement.target
         if values.is_tensor(scene.value(target), self.framework):
             return "" if isinstance(statement.operator, _SUMMING) else "a tensor would be changed by it in place"

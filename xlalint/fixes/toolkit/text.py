@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Union
@@ -100,17 +101,29 @@ def without_argument(scene: FunctionSource, call: cst.Call, arg: cst.Arg) -> Rep
 
 
 def with_argument(scene: FunctionSource, call: cst.Call, text: str) -> Replacement:
-    """Adds an argument behind the others of a call: on a line of its own where the last one has one."""
+    """Adds an argument behind the others of a call: on a line of its own where the last one has one, with blanks around `=` where they are.
+
+    A comment behind the last one stays with it.
+    """
     if not call.args:
         end = scene.span(call)[1] - 1
         return Replacement(end, end, text)
     last = call.args[-1]
+    if isinstance(last.equal, cst.AssignEqual) and last.equal.whitespace_after.empty is False:
+        text = text.replace("=", " = ", 1)
     end = scene.whole(last.value)[1]
     start = scene.whole(last.keyword or last.value)[0]
     source = scene.document.text
     before = source[source.rfind("\n", 0, start) + 1 : start]
     broken = not before.strip() and scene.span(call)[0] < start - len(before)
+    commented = _COMMENTED.match(source, end) if broken else None
+    if commented is not None:
+        return Replacement(commented.end(), commented.end(), f"\n{before}{text},")
     return Replacement(end, end, f",\n{before}{text}" if broken else f", {text}")
+
+
+# What follows a call's last argument: its comma and a comment.
+_COMMENTED = re.compile(r",[ \t]*#[^\r\n]*")
 
 
 def call(function: str, arguments: Sequence[str], column: int, indent: str, tail: int = 0, width: int = WIDTH) -> str:
