@@ -21,6 +21,8 @@ WIDENED = {
     "expanded to the last size": ("k = keep[..., None].expand(-1, -1, x.size(-1))", "k", "`x` has 3 dimensions"),
     "a size with a name": ("d = x.shape[-1]\n    k = keep[..., None].expand(-1, -1, d)", "k", "`x` has 3 dimensions"),
     "negated": ("k = keep.unsqueeze(-1).repeat(1, 1, x.shape[2])", "~k", "`x` has 3 dimensions"),
+    "computed with beside it": ("k = keep\n    y = x * (2.0 * k)", "k", "`k` has as many dimensions as `x`"),
+    "computed into it": ("k = keep\n    x += k.float()", "k", "`k` has as many dimensions as `x`"),
     "expanded as": ("k = keep.unsqueeze(-1).expand_as(x)", "k", ""),
     "expanded to a shape": ("k = keep.unsqueeze(-1).expand(x.shape)", "k", ""),
     "expanded to sizes": ("k = keep.unsqueeze(-1).expand(x.size())", "k", ""),
@@ -72,6 +74,8 @@ NOT_ALIKE = {
 PADDED = {
     "another's size": "k = keep.unsqueeze(-1).repeat(1, 1, m.shape[1])",
     "another dimension's size": "k = keep.unsqueeze(-1).repeat(1, 1, x.shape[1])",
+    "a product of matrices": "k = keep\n    y = x @ k.float()",
+    "computed with another tensor": "k = keep\n    y = m * k",
     "sizes given together": "k = keep.unsqueeze(-1).expand(*x.shape[:2], 1)",
 }
 NO_MASK = {

@@ -103,7 +103,7 @@ def _counts(
     if _is_table(size) and numbers_code.removesuffix(".long()").isidentifier():
         torch = imports.name("torch")
         zeros = f"{torch}.zeros({size}, dtype={torch}.int64, device={numbers_code.removesuffix('.long()')}.device)"
-        text = f"{zeros}.scatter_add_(0, {numbers_code}, {torch}.ones_like({numbers_code}))"
+        text = call_at(scene, node, f"{zeros}.scatter_add_", ["0", numbers_code, f"{torch}.ones_like({numbers_code})"])
         return Rewrite("Count with `scatter_add_`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
     return Rewrite("Count with `one_hot`", (Replacement(*scene.span(node), text), *imports.needed), assumed)

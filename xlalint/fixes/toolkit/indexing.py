@@ -494,6 +494,21 @@ def align(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     return Aligned(whole, _pad(scene, index.mask, own, len(kept) + total - taken))
 
 
+def _are_combined(scene: FunctionSource, mask: cst.BaseExpression, base: cst.BaseExpression) -> bool:
+    """Return whether a function computes elementwise with a tensor and what was made of a mask: `loss *= mask * weight`."""
+    code, wanted = scene.code(base), _identify(scene, mask)
+    pairs: list[tuple[cst.BaseExpression, cst.BaseExpression]] = [
+        (one.left, one.right)
+        for one in scene.descend(scene.root, cst.BinaryOperation)
+        if not isinstance(one.operator, cst.MatrixMultiply)
+    ]
+    pairs += [(one.target, one.value) for one in scene.descend(scene.root, cst.AugAssign)]
+    beside = [
+        right if scene.code(left) == code else left for left, right in pairs if code in map(scene.code, (left, right))
+    ]
+    return any(wanted & _sources(scene, one, _DEPTH) for one in beside)
+
+
 def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     """Of an index that picks nothing but by the mask."""
     whole, code = atom(scene, index.base), scene.code(index.mask)
@@ -515,6 +530,8 @@ def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
         base = scene.code(index.base)
         many = f"`{base}` has {own} dimensions" if own > 0 else f"`{code}` has as many dimensions as `{base}`"
         return Aligned(whole, code, many)
+    if not index.before and total < 0 and own < 0 and _are_combined(scene, index.mask, index.base):
+        return Aligned(whole, code, f"`{code}` has as many dimensions as `{scene.code(index.base)}`")
     shape = _shape_holder(scene, index.mask)
     if shape is None or not isinstance(index.base, (cst.Name, cst.Attribute)):
         return NoFix(f"the numbers of dimensions of `{scene.code(index.base)}` and `{code}` are not known")
