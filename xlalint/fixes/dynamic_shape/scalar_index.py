@@ -49,7 +49,7 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     first, last = scene.span(node)
     text = scene.document.text
     new = f"{text[start:first]}{index}{text[last:end]}"
-    widened = _widened(scene, subscript, place)
+    widened = _find_unsqueeze(scene, subscript, place)
     if widened is None:
         new = f"{new}.squeeze({place})"
     else:
@@ -59,7 +59,7 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), " and ".join(assumptions))
 
 
-def _widened(scene: FunctionSource, subscript: cst.Subscript, place: int) -> cst.Call | None:
+def _find_unsqueeze(scene: FunctionSource, subscript: cst.Subscript, place: int) -> cst.Call | None:
     """The call of `unsqueeze` that gives back the dimension which an index takes: `x[n].unsqueeze(0)`, `torch.unsqueeze(x[n], 0)`."""
     holder = scene.parent(subscript)
     call = scene.parent(holder) if isinstance(holder, (cst.Arg, cst.Attribute)) else None
