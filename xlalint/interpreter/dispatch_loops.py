@@ -47,9 +47,7 @@ _COMPILED = "<compiled by>"
 # What makes new parameters of old ones, in libraries of optimizers.
 _APPLYING = frozenset(("apply_gradients", "apply_updates", "minimize"))
 # That, what takes a whole step on the devices of a strategy, and what people call a step.
-_UPDATES = frozenset(
-    ("apply_gradients", "apply_updates", "run", "experimental_run_v2", "train_on_batch", "train_step", "training_step")
-)
+_UPDATES = frozenset(("apply_gradients", "apply_updates", "run", "experimental_run_v2", "train_on_batch", "train_step"))
 
 
 # What no function of the program is: a method of a library's, an object, something that nothing is known of.
@@ -167,6 +165,18 @@ def loops_over_steps(info: FunctionInfo, names: frozenset[str]) -> bool:
 def unrolls_steps(info: FunctionInfo) -> bool:
     """Return whether a function updates parameters in a loop of its own, which its tracer unrolls: each of its calls takes many steps."""
     return loops_over_steps(info, _UPDATES)
+
+
+def calls_steps(info: FunctionInfo, context: Context) -> bool:
+    """Return whether a loop of a function calls what updates parameters in turn: a whole epoch."""
+    loops = [one for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While))]
+    if not loops:
+        return False
+    called = {last_name(one.func) for loop in loops for one in ir.walk(loop.body) if isinstance(one, ir.Call)}
+    return any(
+        inner.function is not None and inner.function.name in called and leads_to(inner, _APPLYING)
+        for inner in context.calls
+    )
 
 
 def takes_step(loop: Loop) -> bool:

@@ -60,7 +60,7 @@ from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.switches import NAMESPACE
 from xlalint.interpreter.traced_arguments import is_structure
-from xlalint.interpreter.turn_flow import adds_up, carries_state, feeds_next_turn, gives_to_next_turn
+from xlalint.interpreter.turn_flow import adds_up, carries_state, feeds_next_turn, gives_to_next_turn, reads_at_end
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TO_HOST
 from xlalint.rules.policy import NO_POLICY, Policy
@@ -395,6 +395,9 @@ class Frame:
             return
         if not called and node is not None and self._is_needed_by_host(value, node):
             return
+        turn = self._turn_of(value)
+        if turn is not None and node is not None and self.paths.tests and reads_at_end(turn.loop, node):
+            return
         # What a script collects behind its training, numbers too, it does once.
         collects = copies or self.function is None
         collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
@@ -406,7 +409,6 @@ class Frame:
         rate = ALWAYS.in_steps(Frequency.STEP)
         read = PendingHazard(ITEM, at, statement, value.framework, confidence, spelled, "", variant, rate=rate)
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
-        turn = self._turn_of(value)
         if variant == LOOP and turn is not None:
             turn.reads.append(read)
         self._has_read(node)

@@ -57,6 +57,7 @@ from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
 from xlalint.interpreter.device_loops import entering
 from xlalint.interpreter.dispatch_loops import (
+    calls_steps,
     compiled_by,
     computed_with,
     handed_on,
@@ -934,7 +935,7 @@ class Interpreter:
             if takes_many_steps(context) or not takes_no_turns(func.info):
                 frame.takes_many()
             return handed_on(context.returns, depth)
-        many = takes_many_steps(context) or func.info.answers(unrolls_steps)
+        many = takes_many_steps(context) or func.info.answers(unrolls_steps) or calls_steps(func.info, context)
         if many:
             frame.takes_many()
         semantics = self.libraries.of(framework)

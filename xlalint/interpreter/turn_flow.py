@@ -68,6 +68,24 @@ def _makes_list(node: ir.Node) -> bool:
     return isinstance(node, ir.Display) or (isinstance(node, ir.Call) and path_of(node.func) in ("list", "tuple"))
 
 
+def reads_at_end(loop: Loop, read: ir.Node) -> bool:
+    """Return whether a branch reads that leaves the loop behind it: that is read once."""
+    inner = [
+        one for around in ir.walk(loop.body) if isinstance(around, (ir.For, ir.While)) for one in ir.walk(around.body)
+    ]
+    return any(
+        _leaves(block[-1], nested=branch in inner) and any(one == read for one in ir.walk(block))
+        for branch in ir.walk(loop.body)
+        if isinstance(branch, ir.If)
+        for block in (branch.body, branch.orelse)
+        if block
+    )
+
+
+def _leaves(last: ir.Statement, *, nested: bool) -> bool:
+    return isinstance(last, ir.Return) or (isinstance(last, ir.Jump) and last.leaves and not nested)
+
+
 def carries_state(
     loop: Loop, read: ir.Node, holds_state: Callable[[ir.Attr], bool], is_changed: Callable[[ir.Node], bool]
 ) -> bool:
@@ -143,4 +161,4 @@ def _names_in(node: ir.Node) -> set[str]:
     return {one.id for one in ir.walk(node) if isinstance(one, ir.Name)}
 
 
-__all__ = ["adds_up", "carries_state", "feeds_next_turn", "gives_to_next_turn"]
+__all__ = ["adds_up", "carries_state", "feeds_next_turn", "gives_to_next_turn", "reads_at_end"]

@@ -91,6 +91,19 @@ SILENT = {
             if tf.equal(i % 100, 0):
                 print(mean.result().numpy())
         """,
+    "where the loop is left": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i >= metrics.steps:
+                print(f"loss {loss}")
+                break
+        """,
+    "where the function is left": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i > metrics.steps:
+                return float(loss)
+        """,
     "at the last turn": """
         for i, x in enumerate(batches):
             loss = train_step(x)
@@ -163,6 +176,20 @@ EPOCHS = {
             return loss
         for epoch in range(10):
             print(float(fit(batches)))
+        """,
+    "of steps by another name that the graph takes for each batch": """
+        def fit(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x))
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.weights), model.weights))
+            return loss
+        @tf.function
+        def epoch_of(data):
+            for x in data:
+                mean(fit(x))
+        for epoch in range(10):
+            epoch_of(batches)
+            print(optimizer.iterations.numpy(), float(mean.result()))
         """,
     "of a step that the graph takes for each batch": """
         @tf.function
@@ -277,6 +304,31 @@ ROUND = {
             mean(slopes_of(x)[0])
             optimizer.apply_gradients(zip(slopes, model.trainable_variables))
             print(mean.result())
+        """,
+    "before the loop is left": """
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            print(float(loss))
+            if i >= metrics.steps:
+                break
+        """,
+    "what decides whether the loop is left": """
+        for x in batches:
+            loss = train_step(x)
+            if float(loss) < metrics.least:
+                break
+        """,
+    "beside a loop in the step": """
+        def fit(x):
+            optimizer.apply_gradients(zip([x], model.weights))
+        @tf.function
+        def step_of(x):
+            for weight in model.weights:
+                x = x * tf.reduce_sum(weight)
+            fit(x)
+            return x
+        for x in batches:
+            print(float(step_of(x)))
         """,
     "after many turns": """
         for i, x in enumerate(batches):

@@ -22,6 +22,11 @@ LAYER = (
     "    model = keras.Model(start, tf.keras.layers.Lambda(spread, arguments={{'times': 3}})(start))\n    {0}\n    return model\n"
 )
 
+MODEL = (
+    "class Own(keras.Model):\n    def __init__(self, options):\n        super().__init__()\n        self.options = options\n\n"
+    "    def test_step(self, x):\n        if {}:\n            self.kept = tf.square(x).numpy()\n        return {{}}\n"
+)
+
 SILENT = {
     "a layer of a function in a model that XLA does not compile": LAYER.format(
         "model.compile('adam', jit_compile=False)"
@@ -38,6 +43,10 @@ SILENT = {
     "on the host's side": "@tf.function\ndef f(x):\n    return tf.numpy_function(np.load, [x], tf.float32)\n",
     "an array that grows": (
         "@tf.function\ndef f(x):\n    a = tf.TensorArray(tf.int32, 1, dynamic_size=True)\n    return a.write(3, x).stack()\n"
+    ),
+    "what a model does where it runs eagerly": MODEL.format("self.run_eagerly"),
+    "what a model does where a setting says that it runs eagerly": MODEL.format(
+        "self.options.run_eagerly and self.options.log"
     ),
     "what it prints": "@tf.function\ndef f(x):\n    tf.print(x)\n    return x\n",
     "what a TPU's replicas print": REPLICAS.format(
@@ -58,6 +67,7 @@ FOUND = {
     "a compiled function that prints": ("@tf.function(jit_compile=True)\ndef f(x):\n    tf.print(x)\n    return x\n", ["XLA303"]),
     "a function that XLA compiles": ("@tf.function(jit_compile=True)\ndef f(x):\n    " + SIZED, ["XLA206"]),
     "one that may be": ("def make(jit):\n    @tf.function(jit_compile=jit)\n    def f(x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n    return f\n", ["XLA206"]),  # noqa: E501
+    "what a model does where it does not run eagerly": (MODEL.format("not self.run_eagerly"), ["XLA302"]),
     "what both kinds call": (
         "def g(x):\n    " + SIZED + "\n@tf.function\ndef f(x):\n    return g(x)\n\n"
         "@tf.function(jit_compile=True)\ndef h(x):\n    return g(x)\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xlalint.abstract.values import FALSE
 from xlalint.frameworks.base import Framework
 from xlalint.frameworks.tensorflow import autograph, calls, graph_resources
 from xlalint.frameworks.tensorflow.checks import (
@@ -48,6 +49,8 @@ _SEMANTICS = Semantics(
     ),
     adds_up=frozenset(("result", "iterations")),
     folded=calls.FOLDED,
+    # Keras traces nothing of what runs eagerly: a branch for that is no part of a graph.
+    of_unknown={"run_eagerly": lambda: FALSE},
     accepts_numbers=True,
     takes_lists=True,
     slice_severity=(("tf:tpu", "info"),),
