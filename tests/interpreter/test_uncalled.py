@@ -48,6 +48,17 @@ CALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "from part import *\ndef main(name):\n    eval(name)(load())\n" + MAIN,
     },
+    "by a module that is found by its name": {
+        "part.py": READ,
+        "run.py": "import part\nfrom importlib import import_module\ndef main(name, asked):\n    getattr(import_module(name), asked)()\n"
+        + MAIN,
+    },
+    "by a module that is found by a name that begins so": {
+        "parts/__init__.py": "",
+        "parts/part.py": READ,
+        "run.py": "import parts.part, importlib\ndef main(n, asked):\n    m = importlib.import_module(f'parts.{n}')\n    vars(m)[asked]()\n"
+        + MAIN,
+    },
     "by what a configuration names": {
         "part.py": READ,
         "run.py": "def main(c):\n    hydra.utils.instantiate(c)\n" + MAIN,
@@ -109,6 +120,20 @@ UNCALLED: dict[str, dict[str, str]] = {
         "tools/models/__init__.py": "",
         "tools/models/part.py": READ,
         "tools/run.py": "import models.part\n" + RUN + MAIN,
+    },
+    "where modules are imported for what they register": {
+        "part.py": READ,
+        "run.py": "import part, importlib\ndef main(names):\n    for name in names:\n        importlib.import_module(name)\n"
+        + MAIN,
+    },
+    "where others are found by a name that begins otherwise": {
+        "part.py": READ,
+        "run.py": "import part, importlib\ndef main(n):\n    return importlib.import_module('models.' + n).make()\n"
+        + MAIN,
+    },
+    "of a class that is written as an object": {
+        "part.py": BOX.replace("Box:", "Box(object):"),
+        "run.py": "from part import Box\ndef main():\n    Box()\n" + MAIN,
     },
     "of a module that is never made": {"part.py": LOSS, "run.py": "import part\n" + RUN + MAIN},
     "of a class that is never made, by a name that others have": {

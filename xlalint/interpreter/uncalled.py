@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Union
 
 from xlalint.abstract.values import Module
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -28,7 +29,8 @@ _WORD: Final = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _MAIN: Final = b"__main__"
 _PASSIVE: Final = frozenset(("staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad"))
 # Calls that find what modules define by names that are known when the program runs: anywhere, where they stand, and as they are asked.
-_ANYWHERE: Final = frozenset(("import_module", "__import__", "locate", "instantiate", "load_source", "exec_module"))
+_ANYWHERE: Final = frozenset(("locate", "instantiate", "load_source", "exec_module"))
+_IMPORTING: Final = frozenset(("import_module", "__import__"))
 _IN_SCOPE: Final = frozenset(("globals", "locals", "vars", "Fire", "exec"))
 _LOOKING_UP: Final = frozenset(("getattr", "eval"))
 _ABSTRACT: Final = frozenset(("abc", "typing"))
@@ -46,6 +48,7 @@ class Uncalled:
         self._modules = program.modules[: program.linted]
         self._mentioned: dict[FunctionInfo, frozenset[str]] = {}
         self._names: frozenset[str] = frozenset()
+        self.holders: dict[str, set[_Holder]] = {}
 
     def find(self) -> set[FunctionInfo]:
         """Return the functions that nothing names but themselves and one another, and the methods of classes that are never made."""
@@ -54,7 +57,7 @@ class Uncalled:
         functions = [info for module in self._modules for info in module.functions]
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
         looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
-        holders = self._find_holders()
+        holders = self.holders = self._find_holders()
         uncalled: set[FunctionInfo] = set()
         for _ in range(_ROUNDS):
             fresh = {
@@ -85,6 +88,15 @@ class Uncalled:
             if _folder_of_package(module) not in installed
             for info in module.functions
             if info.key not in self._program.exported and (_is_called_by_python(info) or self._is_plain(info.owner))
+        }
+
+    def find_called_by_name(self) -> set[FunctionInfo]:
+        """Return the functions of which all calls that there are name them, as far as it says: of those of `find_closed` the ones that are
+        not nested, that Python does not call, and that no decorator or object hands on."""
+        return {
+            info
+            for info in self.find_closed()
+            if not _is_called_by_python(info) and self._may_be_uncalled(info, looked_up=False)
         }
 
     def holds_after(self, changed: Iterable[FunctionInfo]) -> bool:
@@ -133,18 +145,36 @@ class Uncalled:
     def _find_open(self) -> set[ModuleInfo]:
         """Find the modules of which something is looked up by names that are no part of the program's text."""
         found: set[ModuleInfo] = set()
+        starts: set[str] = set()
         for module in self._modules:
             calls = {*module.unit.calls}.union(*(info.ir.calls for info in module.functions))
             if not _ANYWHERE.isdisjoint(calls):
                 return set(self._modules)
             if not _IN_SCOPE.isdisjoint(calls):
                 found.update(self._list_seen(module))
-            bodies = [info.body for info in module.functions if not _LOOKING_UP.isdisjoint(info.ir.calls)]
-            if not _LOOKING_UP.isdisjoint(module.unit.calls):
+            finding = _LOOKING_UP | _IMPORTING
+            bodies = [info.body for info in module.functions if not finding.isdisjoint(info.ir.calls)]
+            if not finding.isdisjoint(module.unit.calls):
                 bodies.append(ir.decode_body(module.unit.body))
-            for call in (one for body in bodies for one in ir.walk(body) if type(one) is ir.Call):
-                found.update(self._list_looked_up(call, module))
-        return found
+            for body in bodies:
+                nodes = ir.walk(body)
+                alone = {id(one.value) for one in nodes if type(one) is ir.Eval}
+                for call in (one for one in nodes if type(one) is ir.Call):
+                    if last_name(call.func) not in _IMPORTING:
+                        found.update(self._list_looked_up(call, module))
+                    elif id(call) not in alone:  # else it is imported for what it registers
+                        starts.add(_spell_start(call.args[0]).lstrip(".") if call.args else "")
+                        if "" in starts:
+                            return set(self._modules)
+        return found.union(*map(self._list_seen, self._list_named(starts)))
+
+    def _list_named(self, starts: set[str]) -> list[ModuleInfo]:
+        """The modules whose names, or the ends of these, begin so: what stands before is a matter of the search path."""
+        given = tuple(starts)
+        inside = [f".{start}" for start in given]
+        return [
+            one for one in self._modules if one.name.startswith(given) or any(start in one.name for start in inside)
+        ]
 
     def _list_seen(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
         """A module, and those that it imports from, behind packages too."""
@@ -270,6 +300,15 @@ def _named_by(nodes: tuple[ir.Node, ...] | tuple[ir.Statement, ...]) -> Iterator
             yield one.name
         elif type(one) is ir.Const and isinstance(one.value, str):
             yield from _words(one.value.encode("utf-8", "surrogateescape"))
+
+
+def _spell_start(name: ir.Node) -> str:
+    """Return the text by which a name begins that is put together: "models." of `"models." + kind` and of `f"models.{kind}"`."""
+    while type(name) is ir.Bin and name.op == "+":
+        name = name.left
+    if type(name) is ir.Format:
+        return name.head
+    return name.value if type(name) is ir.Const and isinstance(name.value, str) else ""
 
 
 def _callee(node: ir.Node) -> ir.Node:

@@ -670,7 +670,7 @@ class Program:
             return [value.info]
         if isinstance(value, LibrarySymbol):
             return [value.name]
-        return ["?"]
+        return [] if value is None and type(node) is ir.Name and node.id == "object" else ["?"]
 
 
 def _list_imported(module: ModuleInfo, binding: ir.Binding) -> list[int]:
