@@ -118,11 +118,17 @@ NET_ON: dict[str, dict[str, str]] = {
     "by who calls the module": {"inside": "extra is not None", "called": "model(x, x)"},
     "by who calls it with more": {"inside": "extra is not None", "called": "model(*load(x))"},
     "by each setting of a file": {"made": "Net(deep=args.debug)", "parsed": "for k in load(): args.more[k] = 1"},
+    "by a table of settings": {"made": "Net(deep=c.on)", "parsed": "c = ConfigDict()\n    c.on = True"},
+    "by what is no table of settings": {"made": "Net(deep=c.on)", "parsed": "c = load()\n    c.on = False"},
     "by a file of settings": {"made": "Net(deep=args.debug)", "parsed": "vars(args).update(load())"},
 }
 NET_OFF: dict[str, dict[str, str]] = {
     "a parameter": {},
     "a parameter given an option": {"made": "Net(deep=args.debug)", "parsed": "setattr(other, name, 1)"},
+    "a parameter given what a table has": {
+        "made": "Net(deep=c.own.on)",
+        "parsed": "c = ConfigDict()\n    c.own = own = ConfigDict()\n    own.on = False",
+    },
     "a parameter that is passed false": {"made": "Net(False)"},
     "what a module is not called with": {"inside": "extra is not None"},
 }

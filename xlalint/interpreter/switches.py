@@ -36,6 +36,8 @@ _FILLING: Final = frozenset(
     ("setattr", "__setattr__", "update", "merge_from_file", "merge_from_list", "merge_from_other_cfg")
 )
 _MAKING: Final = frozenset(("Namespace", "SimpleNamespace", "set_defaults", "EasyDict", "edict", "AttrDict"))
+# What makes tables of settings that a program fills by assigning attributes, and no file.
+_TABLES: Final = frozenset(("ConfigDict", "SimpleNamespace"))
 _PASSIVE: Final = frozenset(("staticmethod", "classmethod", "property", "no_grad", "inference_mode", "enable_grad"))
 # What the launcher of a program gives, or a library does.
 _OTHERS: Final = ("rank", "cuda", "gpu", "tpu", "xla", "device", "training", "grad")
@@ -316,8 +318,9 @@ def _body_of(holder: _Holder) -> tuple[ir.Statement, ...]:
 
 def _find_given(body: tuple[ir.Statement, ...], *, keeps: bool) -> Gifts:
     """Find what a body gives to names; it `keeps` the plain ones, as classes and modules do."""
-    found = _Collector(keeps)
-    for one in ir.walk(body):
+    nodes = ir.walk(body)
+    found = _Collector(keeps, _find_tables(nodes))
+    for one in nodes:
         take = _TAKE.get(type(one))
         if take is not None:
             take(found, one)
@@ -334,8 +337,9 @@ def _find_given(body: tuple[ir.Statement, ...], *, keeps: bool) -> Gifts:
 class _Collector:
     """Collects what a `Gifts` holds."""
 
-    def __init__(self, keeps: bool) -> None:
+    def __init__(self, keeps: bool, tables: frozenset[str]) -> None:
         self.keeps = keeps
+        self.tables = tables
         self.values: set[tuple[str, str]] = set()
         self.passed: set[tuple[str, int, str]] = set()
         self.starred: set[str] = set()
@@ -362,6 +366,7 @@ class _Collector:
         name = last_name(target)
         self.values.update([(name, source) for source in _sources(value)])
         own = type(target) is ir.Attr and type(target.value) is ir.Name and target.value.id == "self"
+        own |= type(target) is ir.Attr and path_of(target).partition(".")[0] in self.tables
         if (own or (self.keeps and type(target) is ir.Name)) and type(value) is ir.Const and _is_off(value):
             self.off.add((name, value.value, False))
         if name == "__dict__" and type(target) is ir.Attr:
@@ -477,6 +482,13 @@ _TAKE: Final[dict[type, Callable[[_Collector, Any], None]]] = {
     ir.DictDisplay: _Collector.take_dict,
     ir.Display: _Collector.take_display,
 }
+
+
+def _find_tables(nodes: list[object]) -> frozenset[str]:
+    """Find the names that a body gives tables of settings which it makes."""
+    made = (one for one in nodes if type(one) is ir.Assign and type(one.value) is ir.Call)
+    found = [one.targets for one in made if type(one.value) is ir.Call and last_name(one.value.func) in _TABLES]
+    return frozenset([target.id for targets in found for target in targets if type(target) is ir.Name])
 
 
 def _is_off(node: ir.Node) -> bool:
