@@ -65,6 +65,48 @@ IMPORTS = (
 )
 
 FOUND = {
+    "one of several variables": f"""
+        def main(states):
+            seen, agent = list(states), Agent(1, 2)
+            for state in states:
+                {READ}
+                agent.update(state)
+        """,
+    "what a function makes": f"""
+        def make(kind):
+            agent = Agent(kind, 2)
+            return agent
+        def main(states):
+            agent = make(1)
+            for state in states:
+                {READ}
+                agent.update(state)
+        """,
+    "a step that is handed to what runs it": f"""
+        def main(model, optimizer, engine):
+            def once(engine, state):
+                model(state.cuda()).sum().backward()
+                optimizer.step()
+                {READ}
+            engine.run(once)
+        """,
+    "what has that name elsewhere": f"""
+        def main(agent, states):
+            for state in states:
+                {READ}
+                agent.update(state)
+        def start(states):
+            agent = Agent(1, 2)
+            main(agent, states)
+        """,
+    "a turn that acts, around several steps": f"""
+        def main(agent: Agent, env, states):
+            for state in states:
+                {READ}
+                for turn in range(env.turns):
+                    agent.update(state)
+                state, reward, done = env.step(3)
+        """,
     "a variable": f"def main(states):\n    agent = Agent(1, 2)\n    for state in states:\n        {READ}\n        agent.update(state)",
     "a parameter": f"def main(agent: Agent, states):\n    for state in states:\n        {READ}\n        agent.update(state)",
     "a result that is kept": f"""
@@ -192,6 +234,14 @@ BATCHES = {
                     {READ}
                     left[i] = fit(agent, (images[i], label))
         """,
+    "a loop over what a loader gives, around steps for each": f"""
+        from torch.utils.data import DataLoader
+        def main(agent, data):
+            loader = DataLoader(data)
+            for turn, batch in enumerate(loader):
+                {READ}
+                fit(agent, batch)
+        """,
     "a loop over batches that it moves, around steps for each": f"""
         def main(agent, loader):
             for batch, labels in loader:
@@ -234,6 +284,22 @@ SELDOM = {
                     losses[i] = fit(agent, state)
                     took[i] = state
         """,
+    "over epochs, with what a loader gives": f"""
+        from torch.utils.data import DataLoader
+        def main(agent, data, epochs):
+            loader = DataLoader(data)
+            for epoch in range(epochs):
+                {READ}
+                fit(agent, loader)
+        """,
+    "over episodes, around turns that act": f"""
+        def main(agent: Agent, env, episodes):
+            for episode in range(episodes):
+                {READ}
+                while env.goes_on():
+                    state, reward, done = env.step(3)
+                    agent.update(state)
+        """,
     "over runs, around epochs": f"""
         def main(agent, epochs, runs):
             while runs:
@@ -262,6 +328,29 @@ SILENT = {
             for state in states:
                 {READ}
                 meter.update(1)
+        """,
+    "a step that is handed on and called": f"""
+        def main(model, optimizer, engine):
+            def once(engine, state):
+                model(state.cuda()).sum().backward()
+                optimizer.step()
+                {READ}
+            once(engine, 3)
+            engine.run(once)
+        """,
+    "what is handed on and takes no step": f"""
+        def main(model, engine):
+            def once(engine, state):
+                {READ}
+            engine.run(once)
+        """,
+    "a method of what has another name": f"""
+        def main(bar, states):
+            for state in states:
+                {READ}
+                bar.update(1)
+        def start():
+            return Agent(1, 2)
         """,
     "a method of what is not known": f"def main(bar, states):\n    for state in states:\n        {READ}\n        bar.update(1)",
     "a class that is made in the loop": f"def main(states):\n    for state in states:\n        {READ}\n        Agent(1, 2)",

@@ -23,6 +23,8 @@ AT_EACH_CALL = {
     "that a loss calls, and a data set": READ + DATA + "def loss(y):\n    return read(y) + 1\n",
     "that an object calls as it is made": READ
     + "class Box:\n    def __init__(self, y):\n        self.size = read(y)\n",
+    "that an object calls which counts what it has": READ
+    + "class Box:\n    def __len__(self):\n        return 8\n    def __getitem__(self, i):\n        return read(self.rows[i])\n",
     "that a script calls in a loop": READ + "for y in load():\n    read(y)\n",
     "that a script calls in a comprehension": READ + "found = [read(y) for y in load()]\n",
     "that what a script calls has in a loop": READ
@@ -44,6 +46,10 @@ SELDOM = {
 }
 OF_DATA = {
     "that only a data set calls": READ + DATA,
+    "that what gives each of its items calls": "from corpora import Corpus\n"
+    + READ
+    + "class Data(Corpus):\n    def __len__(self):\n        return 8\n    def __getitem__(self, i):\n        return self.rows[i]\n"
+    + "    def collater(self, rows):\n        return read(rows)\n",
     "that a data set calls by another function": READ
     + DATA.replace("read(", "draw(")
     + "def draw(y):\n    return read(y)\n",

@@ -85,7 +85,6 @@ _HOOKS: Final = {
 }
 _UNCALLED: Final = "in code that nothing in this program calls"
 _PORTED: Final = "trains in a loop: what it does is judged as if its device were the target's"
-_ROLES: Final = {Role.LOOPS: DRIVES_STEPS, Role.STEPS: TAKES_STEP}
 _NO_GRADIENT: Final = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
@@ -240,8 +239,8 @@ class Roots:
                 called.add(wrapper)
 
     def _frequency(self, candidate: Candidate) -> Frequency:
-        """Return how often a root runs: an optimizer's methods do at every step, functions that only set something up once, others that
-        anyone may call at each call, and hooks of a framework as often as its loop comes to them."""
+        """Return how often a root runs: an optimizer's methods do at every step, functions that only set something up once, hooks of a
+        framework as often as its loop comes to them, and others at each call, unless the program says how often it calls them."""
         often = self._find_hook(candidate.info)
         if often is not None:
             return often
@@ -249,8 +248,11 @@ class Roots:
             return Frequency.EVALUATION
         if candidate.why != TAKES_TENSORS or self.interpreter.tables.kind(candidate.info.owner) == _CALLED_AT_STEPS:
             return Frequency.STEP
-        once = self.interpreter.occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP)
-        return Frequency.ONCE if once else Frequency.CALL
+        occasions = self.interpreter.occasions
+        if occasions.of(candidate.info) in (Occasion.SCRIPT, Occasion.SET_UP):
+            return Frequency.ONCE
+        told = occasions.often(candidate.info)
+        return Frequency.CALL if told is None else told
 
     def _find_hook(self, info: FunctionInfo) -> Frequency | None:
         """Return how often a framework calls a method, where it is a hook."""
@@ -338,10 +340,17 @@ class Roots:
             with self._contain(module, klass.ir.qualname):
                 found.extend(self._methods(klass, framework))
         for info in module.functions:
-            if info.ir.owner < 0 and info.ir.outer < 0 and info.name != "<lambda>":
+            if info.ir.owner < 0 and info.name != "<lambda>":
                 with self._contain(module, info.ir.qualname):
-                    found.extend(self._function(info, framework))
+                    found.extend(self._function(info, framework) if info.ir.outer < 0 else self._list_nested(info))
         return found
+
+    def _list_nested(self, info: FunctionInfo) -> Iterator[Candidate]:
+        """A function that another holds, and hands to what takes the steps: `Engine(update)`."""
+        drivers = self.interpreter.drivers
+        why = TAKES_STEP if drivers.takes_step(info) else EVALUATES if drivers.infers(info) else ""
+        if why and drivers.may_drive(info.module) and _is_handed_on(info):
+            yield Candidate(info, why, 2, drives=True)
 
     def _function(self, info: FunctionInfo, framework: str) -> Iterator[Candidate]:
         given = self._find_hand_over(info)
@@ -418,8 +427,11 @@ class Roots:
     def _drives(self, info: FunctionInfo) -> str:
         """Why a function is one of a program that drives an XLA device: by its loops, or as what they call; "" where it is not."""
         drivers = self.interpreter.drivers
-        told = _ROLES.get(drivers.role(info))
-        return told or (EVALUATES if drivers.evaluates(info) else "")
+        if drivers.role(info) is Role.LOOPS:
+            return DRIVES_STEPS
+        if drivers.takes_step(info):
+            return TAKES_STEP
+        return EVALUATES if drivers.evaluates(info) else ""
 
     def _meets_tensors(self, info: FunctionInfo, args: tuple[Value, ...]) -> bool:
         """Return whether something shows that a function takes tensors, or has them from elsewhere."""
@@ -634,6 +646,14 @@ def _is_test(info: FunctionInfo) -> bool:
         return False
     owner = info.owner
     return owner is None or "test" in owner.name.lower() or any("TestCase" in base for base in owner.library_bases())
+
+
+def _is_handed_on(info: FunctionInfo) -> bool:
+    """Return whether the functions around one call it nowhere, and give it to what they call."""
+    calls = [one for outer in info.enclosing() for one in ir.walk(outer.body) if type(one) is ir.Call]
+    given = (part for one in calls for part in (*one.args, *[value for _, value in one.keywords]))
+    handed = any(type(part) is ir.Name and part.id == info.name for part in given)
+    return handed and not any(type(one.func) is ir.Name and one.func.id == info.name for one in calls)
 
 
 def _uses_host_library(info: FunctionInfo) -> bool:

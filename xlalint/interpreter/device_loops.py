@@ -25,6 +25,7 @@ _FEW: Final = 4  # TensorFlow warns of retracing from the fifth trace on
 _COUNTING: Final = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
+_GOING_OVER: Final = _SHOWING | {"enumerate"}
 
 
 class DeviceSteps(NamedTuple):
@@ -36,7 +37,7 @@ class DeviceSteps(NamedTuple):
     `evaluates` those of them that set a model to evaluate. `clears` are those by which an optimizer is known that begins new gradients.
     `places` are called by what says where tensors are to be. `at_once` are targets whose device runs each operation at once: in a script
     for one of these the turns of any loop are its steps. `objects` are classes of libraries whose objects take a step where they are
-    called.
+    called. `loaders` make what gives batches.
     """
 
     steps: frozenset[str] = frozenset()
@@ -50,6 +51,7 @@ class DeviceSteps(NamedTuple):
     places: frozenset[str] = frozenset()
     at_once: frozenset[str] = frozenset()
     objects: frozenset[str] = frozenset()
+    loaders: frozenset[str] = frozenset()
 
 
 _WITH_BLOCKS: Final = frozenset((ir.For, ir.While, ir.If, ir.With, ir.Try, ir.Match))
@@ -144,6 +146,14 @@ def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
     return _name_of(target) if called in _COUNTING else frozenset()
 
 
+def find_source(loop: ir.For) -> ir.Node:
+    """Return what a loop goes over, without what counts its turns or shows them: `loader` of `enumerate(tqdm(loader))`."""
+    over = loop.iterable
+    while type(over) is ir.Call and last_name(over.func) in _GOING_OVER and over.args:
+        over = over.args[0]
+    return over
+
+
 def _name_of(target: ir.Node) -> frozenset[str]:
     return frozenset((target.id,)) if type(target) is ir.Name else frozenset()
 
@@ -186,6 +196,7 @@ __all__ = [
     "blocks",
     "counts_to_few",
     "entering",
+    "find_source",
     "is_long",
     "last_name",
     "loops",

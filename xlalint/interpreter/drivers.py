@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, last_name, loops
+from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, find_source, last_name, loops
 from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -91,7 +91,7 @@ class DrivenBody:
         if any(map(self._is_step, inner)) or self.goes_around_loops():
             return Role.LOOPS
         if self._is_step(own.union(*inner)):
-            return Role.STEPS if _TAKEN not in own else Role.PASSES
+            return Role.STEPS if self._is_step(own - {_TAKEN}) or _TAKEN not in own else Role.PASSES
         if self.drives():
             return Role.LOOPS
         if not own.isdisjoint(self._words.gradients):
@@ -141,15 +141,21 @@ class DrivenBody:
             return False
         if self._at_once:
             return True
-        steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop)
+        steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop) or self._acts(loop)
         return steps or _runs(loop, _owners(self._body, self._words.models))
 
     def frequency(self, loop: Loop, *, evaluates: bool) -> Frequency:
         """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or `evaluates` one, are an
         evaluation's."""
-        if not self._words.steps.isdisjoint(self._effects(loop.body)):
+        if not self._words.steps.isdisjoint(self._effects(loop.body)) or (self._acts(loop) and not evaluates):
             return Frequency.STEP
         return Frequency.EVALUATION if evaluates or self.drives() else Frequency.STEP
+
+    def _acts(self, loop: Loop) -> bool:
+        """Return whether each turn of a loop itself acts in an environment, in a body that leads to what learns from it."""
+        if not (self._calls.words or self._calls.loops):
+            return False
+        return _gathers(_plain_statements(loop.body, nested=False))
 
     def goes_around(self, loop: Loop) -> bool:
         """Return whether a loop that takes no steps goes around one that surely does: over epochs. One around nothing but backward passes
@@ -166,8 +172,11 @@ class DrivenBody:
     def _over_epochs(self, loop: Loop) -> bool:
         """Return whether a loop goes round a loop that takes steps, in its body or in a function that it calls.
 
-        Several backward passes that make one step are no steps of their own.
+        Several backward passes that make one step are no steps of their own, and what acts in an environment takes a step by that,
+        however often it learns from it.
         """
+        if self._acts(loop):
+            return False
         words = self._words
         inner = set(self._effects(nested for one in loops(loop.body) for nested in one.body))
         if not inner.isdisjoint(words.steps - words.gradients):
@@ -181,17 +190,26 @@ class DrivenBody:
 
     def _iterates(self, loop: Loop) -> bool:
         """Return whether each turn of a loop takes steps for something of its own, and counts no epochs: it gathers and learns, as in
-        reinforcement learning, moves its batch to the device, works on the items at its count, or goes on for as long as something holds,
-        around no loop over epochs."""
+        reinforcement learning, moves its batch to the device or has it from a loader, works on the items at its count, or goes on for as
+        long as something holds, around no loop over epochs."""
         called = self._calls.loops
         if not self._calls_any(called, loop.body):
             return False
-        if _gathers(loop):
+        if _gathers(loop.body):
             return True
         if isinstance(loop, ir.While):
             plain = tuple(_plain_statements(loop.body, nested=False))
             return self._calls_any(called, plain) or any(map(self._iterates, loops(loop.body)))
-        return _moves_turns(loop, self._words.places) or _picks_items(loop)
+        return _moves_turns(loop, self._words.places) or _picks_items(loop) or self._goes_over_batches(loop)
+
+    def _goes_over_batches(self, loop: ir.For) -> bool:
+        """Return whether a loop goes over what a loader gives that the body made: `for batch in DataLoader(data): generate(batch)`."""
+        source, loaders = find_source(loop), self._words.loaders
+        if isinstance(source, ir.Call):
+            return last_name(source.func) in loaders
+        path = path_of(source)
+        pairs = (pair for one in ir.walk(self._body) for pair in _list_pairs(one)) if path else ()
+        return any(path_of(target) == path and last_name(made.func) in loaders for target, made in pairs)
 
     def find_stepping_branches(self) -> frozenset[int]:
         """Find where branches begin that take the steps of the body, or of a loop in it, which takes none elsewhere.
@@ -219,7 +237,7 @@ class DrivenBody:
 
     def find_repeated(self) -> frozenset[str]:
         """The calls of what leads to loops over steps, in loops each turn of which acts in an environment and may learn from it."""
-        found = (one for loop in _all_loops(self._body) if _gathers(loop) for one in ir.walk(loop.body))
+        found = (one for loop in _all_loops(self._body) if _gathers(loop.body) for one in ir.walk(loop.body))
         paths = (_path_of_callee(one.func) for one in found if isinstance(one, ir.Call))
         return self._calls.loops.intersection(paths)
 
@@ -260,6 +278,9 @@ class Drivers:
         self._roles: dict[FunctionInfo, Role] = {}
         self._calls: dict[FunctionInfo | ModuleInfo, Calls] = {}
         self._objects: dict[str, set[FunctionInfo | None]] = {}
+        self._owners: set[ClassInfo] = set()
+        self._kept: dict[str, set[ClassInfo]] = {}
+        self._reached: set[FunctionInfo] = set()
         self._parts: set[FunctionInfo] = set()
         self._around: set[FunctionInfo] = set()
         self._repeated: set[FunctionInfo] = set()
@@ -347,6 +368,19 @@ class Drivers:
         models = _owners(info.body, words)
         return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(info.body))
 
+    def takes_step(self, info: FunctionInfo) -> bool:
+        """Return whether a call of a function is a step of training: it takes one itself, or is a method that has others take it, of which
+        the program does not say who calls it."""
+        role = self.role(info)
+        return role is Role.STEPS or (role is Role.PASSES and info.owner is not None and info not in self._reached)
+
+    def may_call(self, caller: FunctionInfo | ModuleInfo, call: ir.Call, info: FunctionInfo) -> bool:
+        """Return whether a call in a body may enter a function, by what its callee is known to be."""
+        self._work_out()
+        function = caller if isinstance(caller, FunctionInfo) else None
+        module = caller.module if isinstance(caller, FunctionInfo) else caller
+        return any(one is info for one in self._callees(module, function, call.func))
+
     def digest(self) -> bytes:
         """Digest all that was found: what was made of it holds as long as this is the same."""
         self._work_out()
@@ -360,6 +394,7 @@ class Drivers:
         told += [(module.path, "", "") for module in self._without_device]
         told += [(module.path, "", "with a device") for module in self._with_device]
         told += [(info.module.path, info.ir.qualname, "repeated") for info in self._repeated]
+        told += [(info.module.path, info.ir.qualname, "reached") for info in self._reached if info in self._roles]
         text = "\n".join(map("\0".join, sorted(told)))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
@@ -401,6 +436,7 @@ class Drivers:
                 for info in fresh:
                     if info.name == "__call__" and info.owner is not None:
                         named += self._name_objects(ported, frozenset((info.owner.name,)), info)
+                self._keep_objects(ported, {info.owner for info in fresh if info.owner is not None})
                 names, named = _names_leading_to(fresh).union(named), []
                 if names:
                     fresh = self._follow(ported, names)
@@ -479,6 +515,29 @@ class Drivers:
             self._objects.setdefault(name, set()).add(called)
         return found
 
+    def _keep_objects(self, modules: list[ModuleInfo], owners: set[ClassInfo]) -> None:
+        """Note the names to which modules assign objects of classes, or of classes derived from them, whose methods drive a device.
+
+        As in `_name_objects`, what such a name is given to is mostly a parameter of that name.
+        """
+        classes = _with_derived(owners) - self._owners
+        self._owners |= classes
+        names = frozenset([klass.name for klass in classes])
+        functions = [info for module in modules for info in module.functions] if names else []
+        names |= {info.name for info in functions if not names.isdisjoint(info.ir.calls) and self._gives(info, classes)}
+        for module in modules if names else ():
+            bodies = [ir.decode_body(module.unit.body)] if not names.isdisjoint(module.unit.calls) else []
+            bodies += [info.body for info in module.functions if not names.isdisjoint(info.ir.calls)]
+            for target, value in (pair for body in bodies for one in ir.walk(body) for pair in _list_pairs(one)):
+                if last_name(value.func) in names and last_name(target):
+                    made = classes.intersection(self._list_made_by(module, value.func))
+                    self._kept.setdefault(last_name(target), set()).update(made)
+
+    def _gives(self, info: FunctionInfo, classes: set[ClassInfo]) -> bool:
+        """Return whether a function returns an object of one of several classes."""
+        made = (one for call in _list_returned(info.body) for one in self._list_made_by(info.module, call.func))
+        return not classes.isdisjoint(made)
+
     def _follow(self, modules: list[ModuleInfo], names: frozenset[str]) -> list[FunctionInfo]:
         """Look at what calls functions of these names; those whose role has changed by it."""
         spelled = [name.encode() for name in names]
@@ -548,6 +607,7 @@ class Drivers:
             else:
                 continue
             callees = {callee: self._roles.get(callee, Role.NONE) for callee in called}
+            self._reached.update(callees)
             words = {_WORDS[role] for role in callees.values() if role in _WORDS}
             if not callees and None in self._objects.get(last_name(one.func), ()):
                 words.add(_TAKEN)
@@ -575,7 +635,8 @@ class Drivers:
         if found is None:
             yield from filter(None, self._objects.get(last_name(func), ()))
         if isinstance(func, ir.Attr) and not isinstance(found, FunctionInfo):
-            for klass in self._classes(module, info, func.value):
+            classes = set(self._classes(module, info, func.value))
+            for klass in classes or self._kept.get(last_name(func.value), set()):
                 yield from _methods(klass, func.name)
 
     def _find_made(self, module: ModuleInfo, info: FunctionInfo | None, maker: ir.Call) -> Iterator[FunctionInfo]:
@@ -624,12 +685,20 @@ class Drivers:
     def _list_assigned(self, module: ModuleInfo, body: tuple[ir.Statement, ...], path: str) -> Iterator[ClassInfo]:
         """The classes whose constructors' results a body assigns to a name or an attribute."""
         for one in ir.walk(body):
-            value = one.value if isinstance(one, (ir.Assign, ir.AnnAssign)) else None
-            targets = one.targets if isinstance(one, ir.Assign) else ()
             if isinstance(one, ir.AnnAssign) and path_of(one.target) == path:
                 yield from self._class_of(module, one.annotation)
-            if isinstance(value, ir.Call) and path in map(path_of, targets):
-                yield from self._class_of(module, value.func)
+            for target, value in _list_pairs(one):
+                if path_of(target) == path:
+                    yield from self._list_made_by(module, value.func)
+
+    def _list_made_by(self, module: ModuleInfo, maker: ir.Node, steps: int = 3) -> Iterator[ClassInfo]:
+        """The classes of what a call gives: of a constructor, or of a function that returns what one made."""
+        found = self._definition(module, maker)
+        if isinstance(found, ClassInfo):
+            yield found
+        elif isinstance(found, FunctionInfo) and steps:
+            for value in _list_returned(found.body):
+                yield from self._list_made_by(found.module, value.func, steps - 1)
 
     def _list_annotated(self, info: FunctionInfo, name: str) -> Iterator[ClassInfo]:
         """The classes that a parameter's annotation names, each of several."""
@@ -713,20 +782,27 @@ def _path_of_callee(func: ir.Node) -> str:
     return f"super().{last_name(func)}" if _is_of_base(func) else path_of(func)
 
 
+def _with_derived(classes: Iterable[ClassInfo]) -> set[ClassInfo]:
+    """Classes, and all that derive from them."""
+    found: set[ClassInfo] = set()
+    todo = list(classes)
+    while todo:
+        klass = todo.pop()
+        if klass not in found:
+            found.add(klass)
+            todo += klass.subclasses
+    return found
+
+
 def _methods(klass: ClassInfo, name: str) -> Iterator[FunctionInfo]:
     """The methods of that name that objects of a class, or of one derived from it, may have."""
     found = klass.method(name)
     if found is not None:
         yield found
-    todo, seen = [klass], {klass}
-    while todo:
-        for derived in todo.pop().subclasses:
-            if derived not in seen:
-                seen.add(derived)
-                todo.append(derived)
-                index = derived.ir.methods.get(name)
-                if index is not None:
-                    yield derived.module.functions[index]
+    for derived in _with_derived((klass,)) - {klass}:
+        index = derived.ir.methods.get(name)
+        if index is not None:
+            yield derived.module.functions[index]
 
 
 def _names_leading_to(functions: Iterable[FunctionInfo]) -> frozenset[str]:
@@ -757,6 +833,29 @@ def _list_given(body: tuple[ir.Statement, ...], path: str) -> Iterator[str]:
             yield one.value.id
 
 
+def _list_pairs(statement: object) -> Iterator[tuple[ir.Node, ir.Call]]:
+    """The targets to which a statement assigns what calls give, each with its call: `a, b = f(), g()` are two."""
+    if not isinstance(statement, ir.Assign):
+        return
+    value = statement.value
+    for target in statement.targets:
+        if isinstance(value, ir.Call):
+            yield target, value
+        elif isinstance(value, ir.Display) and isinstance(target, ir.Display) and len(value.items) == len(target.items):
+            pairs = zip(target.items, value.items, strict=True)
+            yield from [(part, given) for part, given in pairs if isinstance(given, ir.Call)]
+
+
+def _list_returned(body: tuple[ir.Statement, ...]) -> Iterator[ir.Call]:
+    """The calls whose results a function returns, at once or under a name of its own."""
+    nodes = tuple(ir.walk(body))
+    returned = [one.value for one in nodes if isinstance(one, ir.Return) and one.value is not None]
+    yield from [value for value in returned if isinstance(value, ir.Call)]
+    names = {value.id for value in returned if isinstance(value, ir.Name)}
+    for one in nodes if names else ():
+        yield from [value for target, value in _list_pairs(one) if path_of(target) in names]
+
+
 def _alternatives(annotation: ir.Node) -> Iterator[ir.Node]:
     """The types of which an annotation names one: `A` and `B` of `A | B` and `Union[A, B]`, `A` of `Optional[A]`."""
     if isinstance(annotation, ir.Bin) and annotation.op == "|":
@@ -777,15 +876,15 @@ def _all_loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
         yield from _all_loops(loop.body)
 
 
-def _gathers(loop: Loop) -> bool:
-    """Return whether each turn of a loop acts in an environment: `observation, reward, done, … = env.step(action)`."""
+def _gathers(turn: Iterable[ir.Statement]) -> bool:
+    """Return whether the turn of a loop acts in an environment: `observation, reward, done, … = env.step(action)`."""
     return any(
         isinstance(one, ir.Assign)
         and isinstance(one.value, ir.Call)
         and last_name(one.value.func) == "step"
         and bool(one.value.args)
         and any(isinstance(target, ir.Display) and len(target.items) > 2 for target in one.targets)
-        for one in ir.walk(loop.body)
+        for one in ir.walk(tuple(turn))
     )
 
 

@@ -87,6 +87,15 @@ def tests_remainder(test: ir.Node) -> bool:
     return type(test) is ir.Not and tests_remainder(asked)
 
 
+def lets_some_in(test: ir.Node) -> bool:
+    """Return whether a condition holds for one remainder of some number: `step % n == 0`, `not step % n`."""
+    if type(test) is ir.Bool:
+        return test.is_and and any(map(lets_some_in, test.values))
+    if type(test) is ir.Compare:
+        return test.ops in (("==",), ("is",)) and tests_remainder(test)
+    return type(test) is ir.Not and tests_remainder(test.value) and type(test.value) is ir.Bin
+
+
 def may_guard(test: ir.Node) -> bool:
     """Return whether a condition may let code run at every n-th step: it asks for a remainder, for one number, or a function that is told
     something."""
@@ -391,6 +400,7 @@ __all__ = [
     "fills_once",
     "find_written",
     "guard_of",
+    "lets_some_in",
     "may_guard",
     "name_guards",
     "reads_clock",

@@ -16,6 +16,8 @@ from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from xlalint.analysis.hazard import Frequency
+from xlalint.interpreter.call_rates import CallRates
 from xlalint.interpreter.device_loops import last_name, loops
 from xlalint.interpreter.drivers import Drivers, Role
 from xlalint.interpreter.uncalled import Uncalled
@@ -56,6 +58,8 @@ class Occasions:
         self._kind_of = kind_of
         self._seldom: dict[FunctionInfo, Occasion] = {}
         self._states: dict[int, str] = {}
+        self._often: dict[FunctionInfo, Frequency] = {}
+        self._rates: CallRates | None = None
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
         self.uncalled = Uncalled(program, drivers)
@@ -66,6 +70,12 @@ class Occasions:
         self._work_out()
         self._program.reader.current.occasions |= info.module.bit
         return self._seldom.get(info, Occasion.ANY)
+
+    def often(self, info: FunctionInfo) -> Frequency | None:
+        """Return how often a program calls a function, None where it does not say."""
+        self._work_out()
+        self._program.reader.current.occasions |= info.module.bit
+        return self._often.get(info)
 
     def state(self, module: ModuleInfo) -> bytes:
         """Digest all that was found of a module's functions: what was made of it holds as long as this is the same."""
@@ -86,6 +96,7 @@ class Occasions:
             self._calls.get(info) == info.ir.calls and drivers.role(info) is Role.NONE and info not in self._seldom
             for info in changed
         )
+        same = same and (self._rates is None or not self._rates.depends_on(changed))
         same = self._worked_out and same and self.uncalled.holds_after(changed)
         return self if same else Occasions(self._program, drivers, self._kind_of)
 
@@ -103,6 +114,8 @@ class Occasions:
         told: defaultdict[int, list[str]] = defaultdict(list)
         for info, when in self._seldom.items():
             told[info.module.index].append(f"{info.ir.qualname}\0{when:d}")
+        for info, often in self._often.items():
+            told[info.module.index].append(f"{info.ir.qualname}\0often\0{often:d}")
         self._states = {index: "\n".join(sorted(those)) for index, those in told.items()}
 
     def _find_seldom(self, functions: list[FunctionInfo]) -> dict[FunctionInfo, Occasion]:
@@ -125,7 +138,21 @@ class Occasions:
             if not fresh:
                 break
             found.update(fresh)
+        if self.uncalled.holders:
+            self._find_often(callers, found)
         return found
+
+    def _find_often(
+        self, callers: dict[str, list[FunctionInfo | ModuleInfo]], seldom: dict[FunctionInfo, Occasion]
+    ) -> None:
+        """Find how often the functions of a program run that its code calls by their names."""
+        never = {info for info, when in seldom.items() if when is Occasion.NEVER}
+        callers = {name: [one for one in those if one not in never] for name, those in callers.items()}
+        self._rates = CallRates(self._drivers, callers, self.uncalled.holders, self.uncalled.find_called_by_name())
+        for info in self._calls:
+            often = self._rates.of(info) if info not in seldom and self._drivers.may_drive(info.module) else None
+            if often is not None:
+                self._often[info] = often
 
     def _occasion_of(
         self, info: FunctionInfo, callers: list[FunctionInfo | ModuleInfo], found: dict[FunctionInfo, Occasion]
@@ -151,7 +178,7 @@ class Occasions:
                 Occasion.SCRIPT if info.owner is None and info.name not in self._find_repeated(caller) else Occasion.ANY
             )
         kind = self._kind_of(caller.owner) if caller.owner is not None else ""
-        if kind == "dataset":
+        if kind == "dataset" or (not kind and _holds_examples(caller.owner)):
             return Occasion.DATA if info.owner is None else Occasion.ANY
         known = found.get(caller, Occasion.ANY)
         if caller.name in _CONSTRUCTORS and kind in _LASTING:
@@ -171,6 +198,13 @@ class Occasions:
             body = caller.body if isinstance(caller, FunctionInfo) else ir.decode_body(caller.unit.body)
             known = self._in_loops[caller] = _names_in_loops(body)
         return known
+
+
+def _holds_examples(klass: ClassInfo | None) -> bool:
+    """Return whether a class of a library that nothing is known of is one of data sets: its objects count their items, and give each."""
+    if klass is None or not klass.library_bases() or klass.method("forward") is not None:
+        return False
+    return all(klass.method(name) is not None for name in ("__getitem__", "__len__"))
 
 
 def _overrides(info: FunctionInfo, caller: FunctionInfo) -> bool:

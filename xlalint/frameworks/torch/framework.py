@@ -371,6 +371,7 @@ _SEMANTICS = Semantics(
         places=frozenset(("to", "cuda", "cpu", "device", "set_default_device", "move_data_to_device", "tpu")),
         at_once=frozenset(("torch_tpu",)),
         objects=frozenset(("timm.utils.NativeScaler", "timm.utils.cuda.NativeScaler")),
+        loaders=frozenset(("DataLoader",)),
     ),
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
