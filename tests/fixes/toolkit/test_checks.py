@@ -74,8 +74,16 @@ KEPT = {
         append_indented(TRACED, "assert image_shape[0] == 3\nreturn x * 2"),
         "may be a shape",
     ),
+    "of what is given, with words for the caller": (
+        append_indented(TRACED, "assert (x > 0).all(), 'give positive numbers'\nreturn x * 2"),
+        "guards the arguments of `f`",
+    ),
+    "of what is given, raising with words": (
+        append_indented(TRACED, "if (x < 0).any():\n    raise RuntimeError('negative')\nreturn x * 2"),
+        "guards the arguments of `f`",
+    ),
     "that ties a shape to values": (
-        append_indented(TRACED, "assert x.shape[0] == x.long().sum(), 'lengths'\nreturn x * 2"),
+        append_indented(TRACED, "assert x.shape[0] == x.long().sum()\nreturn x * 2"),
         "ties a shape to values",
     ),
     "that ties a length to values, raising": (
@@ -103,6 +111,14 @@ DROPPED = {
     "where a mask is written through": (
         append_indented(TRACED, "y = x * 2\nassert (y < 9).all()\nz = y + 1\ny[y > 3] = 0\nreturn y, z"),
         append_indented(TRACED, "y = x * 2\nz = y + 1\ny[y > 3] = 0\nreturn y, z"),
+    ),
+    "of what was computed, with words": (
+        append_indented(TRACED, "y = x * 2\nassert (y > 0).all(), 'negative'\nreturn y"),
+        append_indented(TRACED, "y = x * 2\nreturn y"),
+    ),
+    "of what was bound anew, with words": (
+        append_indented(TRACED, "x = x * 2\nassert (x > 0).all(), 'negative'\nreturn x"),
+        append_indented(TRACED, "x = x * 2\nreturn x"),
     ),
     "an assertion of a method of data": (
         DATA.format(check="        assert (index > 0).all()\n"),

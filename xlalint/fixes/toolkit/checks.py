@@ -43,7 +43,11 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
         return NoFix(f"the check is not known to run in traced code: {_INSTEAD}")
     if hazard.frequency is not None and hazard.frequency < Frequency.FEW_STEPS:
         return NoFix("the check does not run at every step")
-    if _guards_entry(site, statement, tested) or _guards_data(site, statement):
+    if (
+        _guards_entry(site, statement, tested)
+        or _guards_data(site, statement)
+        or _tells_callers(site, statement, tested)
+    ):
         return NoFix(f"the check guards the arguments of `{hazard.function}`: {_INSTEAD}")
     shape = _find_shape(scene, tested)
     if shape:
@@ -119,6 +123,27 @@ def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bo
         if scene.span(assign)[0] < scene.span(statement)[0] and _reads_locals(scene, assign.value, function) <= given:
             given |= {name for target in assign.targets for name in binds(scene, target)}
     return _reads_locals(scene, tested, function) <= given
+
+
+def _tells_callers(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
+    """Return whether a check refuses, with words for who calls, just what a traced root was given: `assert (x >= 0).all(), "…"`."""
+    scene = site.scene
+    function = scene.function(statement)
+    if function is None or len(site.hazard.trace) != 1 or not _reads_given(scene, statement, tested, function):
+        return False
+    if any(one.msg is not None for one in scene.descend(statement, cst.Assert)):
+        return True
+    raised = (one.exc for one in scene.descend(statement, cst.Raise))
+    return any(isinstance(one, cst.Call) and bool(one.args) for one in raised)
+
+
+def _reads_given(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode, function: cst.FunctionDef) -> bool:
+    """Return whether all that a test reads of a function's own are parameters that nothing has bound anew in front of it."""
+    given = {param.name.value for param in scene.descend(function.params, cst.Param)}
+    read, start = reads(scene, tested) & (binds(scene, function) | given), scene.span(statement)[0]
+    lines = [one for one in scene.descend(function.body, cst.Assign) if scene.span(one)[0] < start]
+    bound = {name for line in lines for target in line.targets for name in binds(scene, target)}
+    return bool(read) and read <= given - bound
 
 
 def _guards_data(site: Site, statement: cst.CSTNode) -> bool:
