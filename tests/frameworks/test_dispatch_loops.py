@@ -119,6 +119,10 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "what is evaluated once an epoch, around its steps": (
+        "def train(params, data, test):\n    for e in range(90):\n        for b in data:\n            params, m = step(params, b)\n"
+        "        print(float(update(params['w'], test)[1]))"
+    ),
     "whether there is a dict yet": (
         "def train(fn, state, loader):\n    run, total = jax.jit(fn), None\n    for b in loader:\n        state, m = run(state, b)\n"
         "        total = {k: v + total[k] for k, v in m.items()} if total else m\n    return total"
@@ -336,6 +340,10 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "what is evaluated at each step, around a few": (
+        "def train(params, data, test):\n    for b in data:\n        for k in range(2):\n            params, m = step(params, b)\n"
+        "        print(float(update(params['w'], test)[1]))"
+    ),
     "of a script whose decorator names what the script makes": (
         "from functools import partial\nimport tqdm\nfrom elsewhere import shard\n\nplan = shard(step)\n\n"
         "@partial(jax.jit, out_shardings=(plan, None), donate_argnums=0)\ndef update(state, b):\n"

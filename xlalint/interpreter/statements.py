@@ -400,6 +400,8 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     frame.loops.turn = around_turn
     frame.loops.step_depth = outer[2]
     frame.loops.rate, frame.loops.counters, frame.loops.counted = around
+    if lasts and frame.loops.stepping is node:
+        frame.takes_many()
     falls = endable
     if falls and node.orelse:
         falls = frame.exec(node.orelse)
