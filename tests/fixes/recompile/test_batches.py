@@ -152,6 +152,12 @@ FIXED = {
         'DataCollatorWithPadding(tokenizer, padding="longest", max_length=64)\n',
         'DataCollatorWithPadding(tokenizer, padding="max_length", max_length=64)\n',
     ),
+    "a collator in other quotes": (
+        TORCH,
+        "XLA401",
+        "DataCollatorWithPadding(tokenizer, padding='longest', max_length=64)\n",
+        "DataCollatorWithPadding(tokenizer, padding='max_length', max_length=64)\n",
+    ),
     "a collator's default": (
         TORCH,
         "XLA401",

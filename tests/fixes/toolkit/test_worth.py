@@ -27,6 +27,10 @@ READ = {
     "an item": ("return x * (t if t > 0 else -t).item()", "XLA105"),
     "an item of a maximum": ("return x * max(x.sum(), 1).item()", "XLA106"),
     "an item of an element": ("i = x.argmax()\nreturn x.flatten()[i].item()", "XLA208"),
+    "a condition on an element": (
+        "i = x.argmax()\nif x.flatten()[i] > 0:\n    print(x.shape)\nreturn x",
+        "XLA208",
+    ),
     "a float of an element": ("i = x.argmax()\nreturn float(x.flatten()[i])", "XLA208"),
 }
 COPIED = {

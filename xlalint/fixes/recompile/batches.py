@@ -140,11 +140,12 @@ def _to_max_length(scene: FunctionSource, call: cst.Call, named: dict[str, cst.A
     longer = "" if shown == "True" else f"no text is longer than `{length}` and "
     assumes = f"{longer}`attention_mask` leaves out the padding"
     message = 'Pad to `max_length`: `padding="max_length"`'
+    quote = next((one.quote for one in scene.descend(call, cst.SimpleString) if len(one.quote) == 1), '"')
     if "padding" not in named:
-        return Rewrite(message, (with_argument(scene, call, 'padding="max_length"'),), assumes)
+        return Rewrite(message, (with_argument(scene, call, f"padding={quote}max_length{quote}"),), assumes)
     value = named["padding"].value
     written = (isinstance(value, cst.Name) and value.value == "True") or (
         isinstance(value, cst.SimpleString) and value.raw_value == "longest"
     )
-    changed = Replacement(*scene.span(value), '"max_length"')
+    changed = Replacement(*scene.span(value), f"{quote}max_length{quote}")
     return Rewrite(message, (changed,), assumes) if written else _ELSEWHERE

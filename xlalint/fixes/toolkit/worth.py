@@ -12,6 +12,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.consumers import in_test
 from xlalint.fixes.toolkit.dataflow import binds, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.operations import MAKERS, SIZED, arguments_of, names, operation
@@ -51,6 +52,8 @@ def refusal(site: Site, made: Rewrite) -> NoFix | None:
         reader = _find_reader(site.scene, _find_replaced(site, made))
         if reader:
             return NoFix(f"`{brief(reader)}` needs the value on the host all the same")
+    if site.hazard.rule == "XLA208" and _is_compared_in_test(site.scene, site.node):
+        return NoFix("a condition needs the value on the host all the same")
     copying = _find_copying(site)
     if copying:
         return NoFix(f"`{copying}` reads each element on the host all the same: use `torch.stack`")
@@ -193,6 +196,13 @@ def _find_reader(scene: FunctionSource, node: cst.CSTNode) -> str:
         listed = isinstance(subscript, cst.Subscript) and not values.tensors_only(scene.value(subscript.value))
         return scene.code(subscript) if listed else ""
     return ""
+
+
+def _is_compared_in_test(scene: FunctionSource, node: cst.CSTNode) -> bool:
+    """Return whether an element decides a condition by a comparison: `x[n] > 0`."""
+    holder = scene.parent(node)
+    comparison = scene.parent(holder) if isinstance(holder, cst.ComparisonTarget) else holder
+    return isinstance(comparison, cst.Comparison) and in_test(scene, comparison)
 
 
 def _find_copying(site: Site) -> str:
