@@ -79,6 +79,14 @@ CHANGED = {
         "x = x.clone()\nx[x > 0] += 1",
         "x = x.clone()\nx = torch.where(x > 0, x + 1, x)",
     ),
+    "an addition to what positions pick": (
+        "i = torch.arange(3)\nk = x[..., i]\nk[k > 0] += 1\nreturn k",
+        "i = torch.arange(3)\nk = x[..., i]\nk = torch.where(k > 0, k + 1, k)\nreturn k",
+    ),
+    "an addition to a part": (
+        "k = x[1:, ...]\nk[k > 0] += 1\nreturn k",
+        "k = x[1:, ...]\nk.copy_(torch.where(k > 0, k + 1, k))\nreturn k",
+    ),
     "a copy that has a view": (
         "x = x.clone()\nv = x.view(-1)\nx[x > 0] += 1",
         "x = x.clone()\nv = x.view(-1)\nx.copy_(torch.where(x > 0, x + 1, x))",

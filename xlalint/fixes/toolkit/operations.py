@@ -168,6 +168,8 @@ def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
         return True
     if isinstance(node, cst.UnaryOperation):
         return not isinstance(node.operator, cst.Plus)
+    if isinstance(node, cst.Subscript):
+        return _gathers(scene, node)
     if not isinstance(node, cst.Call):
         return False
     layer = scene.value(node.func)
@@ -179,6 +181,16 @@ def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     if CASTS.get(name) == "f" and is_method(scene, node) and isinstance(node.func, cst.Attribute):
         return values.dtype_of(scene.value(node.func.value)) in ("b", "i")
     return name in NEW and not is_inplace(scene, node)
+
+
+def _gathers(scene: FunctionSource, node: cst.Subscript) -> bool:
+    """Return whether an index surely has a part that is a mask, or a tensor of positions with dimensions: it copies what it picks."""
+    parts = [one.slice.value for one in node.slice if isinstance(one.slice, cst.Index)]
+    found = [scene.value(part) for part in parts]
+    of_torch = values.is_tensor(scene.value(node.value), "torch")
+    return of_torch and any(
+        values.is_tensor(one, "torch") and (values.is_bool(one) or values.rank_of(one) > 0) for one in found
+    )
 
 
 def is_inplace(scene: FunctionSource, node: cst.Call) -> bool:
