@@ -54,7 +54,7 @@ def assert_told(finding: Finding, frequency: str, severity: str, words: str) -> 
 
 AT_EVERY_STEP = {
     "in the loop": READ,
-    "in a loop within the loop": "for part in x:\n    part.sum().item()",
+    "in a loop within the loop": "for part in loss.view(1):\n    part.sum().item()",
     "where the guard is of a number of layers": f"depth = len(model.layers)\nif depth % 100 == 0:\n    {READ}",
     "where the guard's name is set twice": f"logs = i % 100 == 0\nlogs = args.verbose\nif logs:\n    {READ}",
     "where one of two names is a setting": f"logs = i % 100 == 0\nshown = args.verbose\nif logs or shown:\n    {READ}",
@@ -248,13 +248,29 @@ def test_a_mask_at_every_nth_step_is_a_warning_since_it_compiles() -> None:
 
 LOG = "def log(loss):\n    return loss.item()\n"
 GUARDED_LOG = "def log(loss, step):\n    if step % 100 == 0:\n        return loss.item()\n"
+LOOK = """
+def look(model, batches):
+    model.eval()
+    while batches.left():
+        model(batches.get().to(device)).sum().item()
+"""
 CALLED = {
     "at every step": (LOG, "log(loss)", "step"),
     "under a guard": (LOG, "if i % 100 == 0:\n    log(loss)", "nth-step"),
     "with a guard in it": (GUARDED_LOG, "log(loss, i)", "nth-step"),
     "with a guard in it, under one": (GUARDED_LOG, "if i % 5 == 0:\n    log(loss, i)", "nth-step"),
     "with a guard of what it is not told": (GUARDED_LOG, "log(loss, x.shape[0])", "step"),
-    "both under a guard and at every step": (LOG, "if i % 100 == 0:\n    log(loss)\nlog(x.sum())", "step"),
+    "both under a guard and at every step": (LOG, "if i % 100 == 0:\n    log(loss)\nlog(loss * 2)", "step"),
+    "by what evaluates a model, for as long as it likes": (
+        LOOK,
+        "if args.looks:\n    look(model, held_out)",
+        "evaluation",
+    ),
+    "by what runs a model, for as long as it likes": (
+        LOOK.replace("    model.eval()\n", ""),
+        "if args.looks:\n    look(model, held_out)",
+        "step",
+    ),
     "by a function under a guard": (
         LOG + "def show(loss):\n    return log(loss)\n",
         "if i % 100 == 0:\n    show(loss)",

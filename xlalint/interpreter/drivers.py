@@ -358,7 +358,7 @@ class Drivers:
         if words.isdisjoint(info.ir.calls) or not self.may_drive(info.module):
             return False
         models = _owners(info.body, words)
-        return any(isinstance(loop, ir.For) and _runs(loop, models) for loop in loops(info.body))
+        return any(_runs(loop, models) for loop in loops(info.body))
 
     def infers(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate and calls it."""

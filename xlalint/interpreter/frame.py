@@ -273,7 +273,9 @@ class Frame:
         if self.interpreter.observer is not None:
             self.interpreter.observer.note_entered(self, context, at)
         if not self.paths.separate_graph and (context.per_turn or self._runs_again()):
-            self._calls_at(context, at, self.loops.rate)
+            evaluates = context.function is not None and self.interpreter.drivers.evaluates(context.function)
+            rate = self.loops.rate
+            self._calls_at(context, at, rate.under(Frequency.EVALUATION) if evaluates else rate)
             if self.loops.lasting:
                 self.context.repeated[context] = None
                 turn = self.loops.turn
