@@ -211,6 +211,11 @@ def is_shape(default: Value) -> bool:
     return type(default) is Sequence and default.items is not None and all(type(one) is Const for one in default.items)
 
 
+def binds_itself(param: ir.Param) -> bool:
+    """Return whether a parameter keeps what a name of the code around is, where the function is made: `def step(x, task=task)`."""
+    return type(param.default) is ir.Name and param.default.id == param.name
+
+
 def is_choice(default: Value) -> bool:
     """Return whether a parameter's default is a flag or a text: Python cannot choose by what a tracer passes in its place."""
     return type(default) is Const and isinstance(default.value, (bool, str))
@@ -233,6 +238,7 @@ __all__ = [
     "as_known",
     "as_recorded",
     "as_traced",
+    "binds_itself",
     "chooses",
     "is_choice",
     "is_number",

@@ -12,6 +12,20 @@ IMPORTS = "import numpy as np\nimport jax\nimport jax.numpy as jnp\n"
 
 # Of these kinds of code JAX 0.10.2 was run on; each of them runs through.
 SILENT = {
+    "what a function keeps of the loop that makes it": """
+        def build(tasks, heads):
+            made = {}
+            for task in tasks:
+
+                @jax.jit
+                def predict(x, task=task):
+                    if task in ("a", "b") or task == len(heads):
+                        return x * 2
+                    return min(task, 3) * x if task > 3 else x
+
+                made[task] = predict
+            return made
+        """,
     "a flag that nobody passes": """
         def dice(p: jax.Array, q: jax.Array, softmax: bool = True):
             if not softmax:
@@ -470,6 +484,21 @@ SILENT = {
         """,
 }
 FOUND = {
+    "what is passed beside what a function keeps": (
+        """
+        def build(tasks):
+            made = {}
+            for task in tasks:
+
+                @jax.jit
+                def predict(x, y, task=task):
+                    return x if y > 3 else x * task
+
+                made[task] = predict
+            return made
+        """,
+        ["XLA105"],
+    ),
     "what a flag lets be tested that nobody passes": (
         """
         def dice(p: jax.Array, q: jax.Array, softmax: bool = False):
