@@ -823,12 +823,12 @@ class Interpreter:
             return self.run_each(frame, func.func, bound, node)
         if isinstance(func, Answer):
             return func.value
-        if func is UNKNOWN:
+        if func is UNKNOWN or type(func) is Host:
             for taken in self.libraries.on_unknown_call:
                 result = taken(frame, arguments, node)
                 if result is not None:
                     return result
-            return self._made_on_host(frame, arguments)
+            return self._made_on_host(frame, arguments) if func is UNKNOWN else UNKNOWN
         if isinstance(func, LibraryInstance):
             entry = self.apis.class_method(func.name, "__call__")
             if entry is not None:

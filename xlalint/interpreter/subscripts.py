@@ -106,9 +106,9 @@ def _holds_tensor(frame: Frame, index: Value) -> bool:
 def _as_structure(frame: Frame, value: Tensor) -> Value:
     """Read as a mapping what was taken for a tensor, and is a structure of tensors by the name under which a part of it is looked up.
 
-    `NONE` where no tracer passes structures for tensors.
+    `NONE` where no tracer passes structures for tensors, and it does not stand for an object that holds tensors in host memory.
     """
-    if frame.libraries.of(value.framework).replaces_arguments:
+    if frame.libraries.of(value.framework).replaces_arguments or (value.place == "cpu" and not value.sure):
         return mapping((), tensor(value.framework, place=value.place, sure=False))
     return NONE
 

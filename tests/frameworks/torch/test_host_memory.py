@@ -99,3 +99,40 @@ def test_what_was_copied_is_copied_once(body: str, findings: Findings) -> None:
 @pytest.mark.parametrize(("body", "codes"), FOUND.values(), ids=FOUND)
 def test_what_is_on_the_device_is_waited_for(body: str, codes: list[str], findings: Findings) -> None:
     assert found(findings, body) == codes
+
+
+PREDICT = """
+import torch
+from transformers import AutoTokenizer
+known = AutoTokenizer.from_pretrained("some")
+
+def predict(processor, model, texts, device):
+    model.eval()
+    for text in texts:
+        model(text)
+"""
+ENCODED = {
+    "an attribute": "x = processor(text, return_tensors='pt')\nprint(x.input_ids.max().item())",
+    "a part by its name": "x = processor(text, return_tensors='pt')\nif x['mask'].any():\n    print(text)",
+    "of a tokenizer": "x = known(text, return_tensors='pt')\nprint(x['input_ids'].max().item())",
+    "all of it": "x = processor.encode(text, return_tensors='pt')\nprint(x.max().item())",
+}
+ENCODED_AND_MOVED = {
+    "all of it": "x = processor(text, return_tensors='pt').to(device)\nprint(x['input_ids'].max().item())",
+    "all of it, later": "x = known(text, return_tensors='pt')\nx = x.to(device)\nprint(x.input_ids.max().item())",
+    "a part": "x = processor(text, return_tensors='pt').input_ids.to(device)\nprint(x.max().item())",
+    "part by part": "x = processor(text, return_tensors='pt')\nx = {k: v.to(device) for k, v in x.items()}\nprint(x['ids'].max().item())",
+    "in place": "x = processor(text, return_tensors='pt')\nx.to(device)\nprint(x.input_ids.max().item())",
+    "what the model gives": "x = processor(text, return_tensors='pt').to(device)\nprint(model(**x).logits.max().item())",
+}
+
+
+@pytest.mark.parametrize("body", ENCODED.values(), ids=ENCODED)
+def test_what_a_processor_gives_is_on_the_host(body: str, findings: Findings) -> None:
+    found = [code for code, _ in findings(PREDICT + indent(body, " " * 8), "torch_xla")]
+    assert {"XLA101", "XLA301"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize("body", ENCODED_AND_MOVED.values(), ids=ENCODED_AND_MOVED)
+def test_what_is_moved_behind_a_processor_is_on_the_device(body: str, findings: Findings) -> None:
+    assert "XLA301" in [code for code, _ in findings(PREDICT + indent(body, " " * 8), "torch_xla")]

@@ -98,6 +98,8 @@ MOVED = {
     "        x = batch['x']\n        print(batch['y'].max().item())\n",
     "what moves itself": "batch in loader:\n        batch.to(device)\n        x = batch.x\n        print(x.max().item())\n",
     "what the loader may have moved": "x, y in loader:\n        print(y.max().item())\n",
+    "what is given to a model, which may move it": "x, y in loader:\n        y = y.to(device)\n"
+    "        print(model(x).max().item())\n",
     "what only gets another dtype": "x, y in loader:\n        x = x.to(torch.float32)\n        print(y.max().item())\n",
 }
 

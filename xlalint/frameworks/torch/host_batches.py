@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import Function, Value, mapping, members, sequence, tensor
+from xlalint.abstract.values import (
+    Function,
+    Instance,
+    LibraryInstance,
+    Unknown,
+    Value,
+    constant,
+    mapping,
+    members,
+    sequence,
+    tensor,
+)
 from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.library_calls import dtype_of
 from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
 
 _MOVES: Final = frozenset(("to", "cuda"))
@@ -20,6 +33,7 @@ _MOVING_LOADERS: Final = frozenset(("accelerate",))  # of a loader that they pre
 _OF_TABLES: Final = frozenset(("items", "keys", "values", "get", "pop"))
 _HOST_TENSOR: Final = tensor("torch", place="cpu", sure=False)
 _LOOKING: Final = frozenset(("len", "tuple", "list", "dict", "isinstance", "type", "print"))
+_MODELS: Final = (Unknown, Instance, LibraryInstance)
 _PLAIN: Final = (ir.Name, ir.Attr, ir.Const)
 
 
@@ -31,12 +45,24 @@ def find_unmoved(frame: Frame, loop: ir.For) -> dict[str, Value]:
     if frame.interpreter.annotations.framework(module) != "torch":
         return {}
     bound = names_bound(loop.target)
-    if (bound | _find_parts(bound, loop)).isdisjoint(_find_moved(frame, loop)):
+    moved = set(_find_moved(frame, loop))
+    if moved.isdisjoint(bound | _find_parts(bound, loop)):
         return {}
-    kinds = {name: _kind_of(name, loop) for name in bound.difference(_find_changed(frame, loop))}
+    left = bound.difference(_find_changed(frame, loop), _find_fed(frame, loop) - moved)
+    kinds = {name: _kind_of(name, loop) for name in left}
     if len(bound) > 1:
         kinds = {name: kind or _HOST_TENSOR for name, kind in kinds.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def encode(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
+    """Run `processor(text, return_tensors="pt")` of what is not known: it gives tensors in host memory, by names or one alone."""
+    if arguments.keywords.get("return_tensors") is not constant("pt") or not frame.module.taught.tracks_place:
+        return None
+    moved = [one.value.func for one in ir.walk(body_of(frame)) if type(one) is ir.Eval and type(one.value) is ir.Call]
+    if any(type(func) is ir.Attr and func.name in _MOVES for func in moved):
+        return None  # what is moved in place may be just this
+    return _HOST_TENSOR
 
 
 def _find_parts(bound: set[str], loop: ir.For) -> set[str]:
@@ -106,6 +132,17 @@ def _find_changed(frame: Frame, loop: ir.For) -> Iterator[str]:
                 yield from map(_root_of, call.args)
 
 
+def _find_fed(frame: Frame, loop: ir.For) -> set[str]:
+    """Find the names that a loop hands to what may be a model, before anything else: `nn.DataParallel` moves what it is given."""
+    calls = [one for one in ir.walk(loop.body) if type(one) is ir.Call and one.args and type(one.func) in _PLAIN]
+    fed = [one for one in calls if type(one.args[0]) is ir.Name]
+    return {
+        path_of(one.args[0])
+        for one in fed
+        if any(isinstance(member, _MODELS) for member in members(frame.eval(one.func)))
+    }
+
+
 def _moves(frame: Frame, call: ir.Call) -> bool:
     """Return whether a function of the program is called that moves something to a device."""
     if not call.args or type(call.func) not in _PLAIN:
@@ -121,4 +158,4 @@ def _root_of(node: ir.Node) -> str:
     return node.id if type(node) is ir.Name else ""
 
 
-__all__ = ["find_unmoved"]
+__all__ = ["encode", "find_unmoved"]
