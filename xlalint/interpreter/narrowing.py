@@ -72,21 +72,6 @@ def _assume_truth(frame: Frame, node: ir.Node, wanted: bool) -> None:
     _refine(frame, node, lambda value: when_truth(value, wanted))
 
 
-def _assume_attribute(frame: Frame, node: ir.Attr, wanted: bool) -> None:
-    framework, told = frame.libraries.host_flags.get(node.name, ("", None))
-    if told is wanted and frame.module.taught.tracks_place:
-        _refine(frame, node.value, lambda value: _in_host_memory(value, framework))
-    _assume_truth(frame, node, wanted)
-
-
-def _in_host_memory(value: Value, framework: str) -> Value:
-    """The value, its tensors those of host memory, and what is not known such a tensor."""
-    found = [tensor(framework, sure=False) if member is UNKNOWN else member for member in members(value)]
-    return join_all(
-        tensor(m.framework, m.dtype, m.rank, "cpu", m.sure, m.static) if isinstance(m, Tensor) else m for m in found
-    )
-
-
 def _assume_name(frame: Frame, node: ir.Name, wanted: bool) -> None:
     if not wanted:
         _assume_empty(frame, node)
@@ -538,7 +523,7 @@ _ASSUMING: Final[dict[type[ir.Expr], Callable[[Frame, Any, bool], None]]] = {
     ir.Bool: _assume_chain,
     ir.Walrus: _assume_walrus,
     ir.Name: _assume_name,
-    ir.Attr: _assume_attribute,
+    ir.Attr: _assume_truth,
     ir.Compare: _assume_comparison,
     ir.Call: _assume_call,
 }

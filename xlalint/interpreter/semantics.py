@@ -113,8 +113,7 @@ class Semantics:
       not know. `annotated` is what annotations stand for. `factories` make a tensor of host values, `elementwise` keep an array's shape,
       `of_tensors` take nothing but tensors. `folded` give what a compiler knows where it knows what they are given.
     - `containers` are the classes of each kind of module container, the class of their methods first. `not_tensors` are (beginnings of)
-      classes of which no tensor is an instance. `tests` are functions that ask whether something is a tensor. `host_flags` are attributes
-      that say whether a tensor is in host memory, each with what it is of one that is.
+      classes of which no tensor is an instance. `tests` are functions that ask whether something is a tensor.
     - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled. Under
       `eager_blocks` a tracer runs at once what depends on none of its arguments.
       `differentiates` are the functions that differentiate in reverse mode. What calls one of `ends_gradients`, by its last name, says
@@ -200,7 +199,6 @@ class Semantics:
         containers: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         not_tensors: tuple[str, ...] = (),
         tests: frozenset[str] = frozenset(),
-        host_flags: Mapping[str, bool] = MappingProxyType({}),
         tapes: frozenset[str] = frozenset(),
         graphs: frozenset[str] = frozenset(),
         eager_blocks: frozenset[str] = frozenset(),
@@ -296,7 +294,6 @@ class Semantics:
         self.containers = containers
         self.not_tensors = not_tensors
         self.tests = tests
-        self.host_flags = host_flags
         self.tapes = tapes
         self.graphs = graphs
         self.eager_blocks = eager_blocks
@@ -359,7 +356,6 @@ class Libraries:
         self.containers = {kind: names for one in everything for kind, names in one.containers.items()}
         self.not_tensors = tuple([name for one in everything for name in one.not_tensors])
         self.tests = {name: one.name for one in everything for name in one.tests}
-        self.host_flags = {name: (one.name, told) for one in everything for name, told in one.host_flags.items()}
         self.tapes = _union([one.tapes for one in everything])
         self.graphs = _union([one.graphs for one in everything])
         self.eager_blocks = tuple([(one.name, one.eager_blocks) for one in everything if one.eager_blocks])

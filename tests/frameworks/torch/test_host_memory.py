@@ -28,9 +28,7 @@ SILENT = {
     "what is copied where there is no GPU": "if torch.cuda.is_available():\n    x = x.cuda()\nelse:\n    kept = out.cpu()",
     "what is copied where a flag says that there is none": "if not args.use_cuda:\n    kept = out.cpu()",
     "what is copied where none is wanted": "if not args.no_cuda and torch.cuda.is_available():\n    x = 1\nelse:\n    kept = out.cpu()",
-    "what is read where it is on no GPU": "if out.is_cuda:\n    print(1)\nelse:\n    print(out.sum().item())",
-    "what is chosen where it is on no GPU": "total = 0 if out.is_cuda else out.sum().item()",
-    "what is read where it is on the CPU": "if out.is_cpu:\n    print(out.sum().item())",
+    "what is copied where it is on no GPU": "if out.is_cuda:\n    print(1)\nelse:\n    kept = out.cpu()",
 }
 ONCE = {
     "a copy that is copied": COPY + "again = kept.cpu()",
@@ -56,7 +54,10 @@ FOUND = {
     ),
     "what is copied where no model is given": ("if not args.model:\n    kept = out.cpu()", ["XLA302"]),
     "what is copied where it is on a GPU": ("if out.is_cuda:\n    kept = out.cpu()", ["XLA302"]),
-    "what is read where another is on no GPU": ("if not other.is_cuda:\n    print(out.sum().item())", ["XLA301"]),
+    "what is read where it is on no GPU, and on a TPU": (
+        "if not out.is_cuda:\n    print(out.sum().item())",
+        ["XLA301"],
+    ),
     "what is read behind that question": ("if not out.is_cuda:\n    print(1)\nprint(out.sum().item())", ["XLA301"]),
     "what gave an array once, and is computed anew": (
         "kept = torch.relu(other)\nkept.numpy()\nkept = torch.relu(model(x.to(device)))\nif kept.sum() > 3:\n    print(x)",

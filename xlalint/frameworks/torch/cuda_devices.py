@@ -110,6 +110,8 @@ def _is_question(frame: Frame, test: ir.Node) -> bool:
         return test.is_and and all(_is_question(frame, one) for one in test.values)
     if type(test) is ir.Not:
         return is_flag(test.value) and speaks_of((test.value,), _DENIALS)
+    if type(test) is ir.Attr and test.name == "is_cuda":
+        return True
     return asks(frame, test) or (bool(path_of(test)) and is_flag(test) and not speaks_of((test,), _DENIALS))
 
 

@@ -352,7 +352,6 @@ _SEMANTICS = Semantics(
     containers={"modules": _CONTAINERS, "chain": _CONTAINERS},
     not_tensors=("torch.Size", "torch.Sym", "torch.device", "torch.dtype"),
     tests=frozenset(("is_tensor", "is_torch_tensor", "is_tensorlike")),
-    host_flags={"is_cuda": False, "is_cpu": True},
     shared_names=_SHARED_NAMES,
     device_uses=frozenset((".cpu", ".detach", ".numpy", ".device", ".to", "isinstance()")),
     makers=_MAKERS,
