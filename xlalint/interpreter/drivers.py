@@ -289,6 +289,7 @@ class Drivers:
         self._packages_with_device: frozenset[str] = frozenset()
         self._scripted = False
         self._driven: dict[ModuleInfo, bool] = {}
+        self._for_steps: dict[FunctionInfo, dict[tuple[int, bool], bool]] = {}
         self._worked_out = False
 
     # ------------------------------------------------------------------------------------------ questions
@@ -322,6 +323,18 @@ class Drivers:
             return self._body_of(function)
         calls, clears = self._calls.get(module, _NO_CALLS), self._clears(module.unit.calls)
         return DrivenBody(self.words, calls, ir.decode_body(module.unit.body), clears, self.runs_at_once(module))
+
+    def is_there_for_steps(self, function: FunctionInfo | None, module: ModuleInfo, node: ir.If, holds: bool) -> bool:
+        """Return whether a function, or a module's own statements, is there for the steps to which the branch leads that is taken where a
+        condition holds, or the other."""
+        branch = node.body if holds else node.orelse
+        if function is None:
+            return self.within(None, module).is_there_for_steps(branch)
+        told = self._for_steps.setdefault(function, {})
+        known = told.get((node.at, holds))
+        if known is None:
+            known = told[node.at, holds] = self.within(function, module).is_there_for_steps(branch)
+        return known
 
     def runs_at_once(self, module: ModuleInfo) -> bool:
         """Return whether a module is written for a device that runs each operation at once."""
@@ -400,7 +413,10 @@ class Drivers:
 
     def after(self, changed: Iterable[FunctionInfo]) -> Drivers:
         """Drivers of the program with changed bodies of some functions: these, where the functions have no part in what was found."""
+        changed = tuple(changed)
         if self._worked_out and not any(map(self._may_matter, changed)):
+            for info in changed:
+                self._for_steps.pop(info, None)
             return self
         return Drivers(self.words, self._program)
 

@@ -198,9 +198,9 @@ class Frame:
         found = self.rates_unless_off(node.test, reached)
         if found is reached:
             return found
-        branch = node.body if found[0] is not reached[0] else node.orelse
-        body = self.interpreter.drivers.within(self.function, self.module)
-        return reached if body.is_there_for_steps(branch) else found
+        drivers = self.interpreter.drivers
+        asked = found[0] is not reached[0]
+        return reached if drivers.is_there_for_steps(self.function, self.module, node, asked) else found
 
     def _named_guards(self) -> dict[str, ir.Node]:
         """Return the conditions that the code keeps under names and that ask for a remainder."""

@@ -141,6 +141,12 @@ class DependencyTracker:
         """Note that the current computation uses another's result."""
         self.current.parts[reads] = None
 
+    def read(self, function: FunctionInfo) -> None:
+        """Note that a function's body is read: mostly several times in a row."""
+        functions = self.current.functions
+        if not functions or functions[-1] is not function:
+            functions.append(function)
+
     def read_whole(self, module: ModuleInfo) -> None:
         """Note that all of a module is read."""
         self.current.modules |= module.bit

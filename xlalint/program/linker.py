@@ -174,7 +174,7 @@ class FunctionInfo:
 
     def answers(self, question: Callable[[FunctionInfo], T]) -> T:
         """Answer a question about the function; it is asked once for each text of the body."""
-        self.module.reader.current.functions.append(self)
+        self.module.reader.read(self)
         if self._answers is None:
             self._answers = {}
         known: T | None = self._answers.get(question)
@@ -206,7 +206,7 @@ class FunctionInfo:
 
     @property
     def body(self) -> tuple[ir.Statement, ...]:
-        self.module.reader.current.functions.append(self)
+        self.module.reader.read(self)
         if self._body is None:
             self._body = ir.decode_body(self.ir.body)
         return self._body
@@ -471,6 +471,7 @@ class Program:
         self.decorate: Callable[[FunctionInfo], Value] = function
         self.names = self.no_names()
         self._exported: frozenset[tuple[int, int]] | None = None
+        self._imported: dict[ModuleInfo, tuple[ModuleInfo, ...]] = {}
         self.configured = frozenset([name for module in self.modules for name in module.unit.configured])
         for module in self.modules:
             for klass in module.classes:
@@ -512,6 +513,19 @@ class Program:
         """The dotted module that an import names, seen from `module`: a key of `by_name`, if the program has it."""
         name = absolute_name(module.package, binding)
         return name if binding.level else self._folders.find(module, name, binding.name)
+
+    def imported_by(self, module: ModuleInfo) -> tuple[ModuleInfo, ...]:
+        """The other modules of the program that a module's imports name, what an installed package has aside."""
+        known = self._imported.get(module)
+        if known is None:
+            found: dict[ModuleInfo, None] = {}
+            for binding in module.unit.imports:
+                name = self.absolute(module, binding)
+                for source in (self.by_name.get(name), self.by_name.get(f"{name}.{binding.name}")):
+                    if source is not None and source is not module and not source.followed:
+                        found[source] = None
+            known = self._imported[module] = tuple(found)
+        return known
 
     @property
     def exported(self) -> frozenset[tuple[int, int]]:

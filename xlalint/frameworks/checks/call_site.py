@@ -237,9 +237,17 @@ Check = Callable[[CallSite], None]
 NAMES: Final[dict[str, tuple[Check, ...]]] = {}
 PACKAGES: Final[dict[str, tuple[Check, ...]]] = {}
 METHODS: Final[dict[str, tuple[Check, ...]]] = {}
-# Per framework: the last names of what is asked about, and how far a program has to reach XLA for it. Functions that call none of them,
-# directly or not, are not entered for it.
-ASKED: Final[dict[str, dict[str, Reach]]] = {}
+
+
+class Asked(NamedTuple):
+    """How far a program has to reach XLA for a call to be asked about, and what a text names that makes such a call: "" if nothing else."""
+
+    reach: Reach
+    beside: str = ""
+
+
+# Per framework: the last names of what is asked about. Functions that call none of them, directly or not, are not entered for it.
+ASKED: Final[dict[str, dict[str, Asked]]] = {}
 ALL: Final = registry.names()
 
 
@@ -250,10 +258,12 @@ def asks_about(
     package: str = "",
     reach: Reach = Reach.DEVICE,
     leads: bool = True,
+    beside: str = "",
 ) -> Callable[[Check], Check]:
     """Register a check of calls of what bears these dotted names, re-exports listed one by one, and of methods of these names on
     receivers that the program does not define; with `package`, of all that it has. `frameworks` are those whose programs it is for, where
-    they reach XLA that far; not `leads`: no host code is entered for it, it looks at what is entered for other reasons."""
+    they reach XLA that far; not `leads`: no host code is entered for it, it looks at what is entered for other reasons; `beside` is what
+    code names that makes such a call, a keyword, say: no other is entered for it."""
 
     def register(check: Check) -> Check:
         for name in names:
@@ -266,7 +276,8 @@ def asks_about(
             for framework in (frameworks,) if isinstance(frameworks, str) else frameworks:
                 for name in (*(dotted.rpartition(".")[2] for dotted in names), *methods):
                     known = ASKED.setdefault(framework, {})
-                    known[name] = min(reach, known.get(name, reach))
+                    before = known.get(name, Asked(reach, beside))
+                    known[name] = Asked(min(reach, before.reach), beside if beside == before.beside else "")
         return check
 
     return register

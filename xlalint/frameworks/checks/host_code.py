@@ -5,7 +5,8 @@ What leads to calls that are asked about is told by names alone, without reading
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import Class, Function, Module
@@ -31,6 +32,28 @@ Variables = tuple[bytes, ...]
 """What bodies are searched for: names of variables of the environment, and of settings."""
 
 
+class Wanted(NamedTuple):
+    """The calls that host code is asked about: of these `names`; of those in `beside` only where the text names something besides, as a
+    keyword; and the variables that are `set_here`."""
+
+    names: frozenset[str] = frozenset()
+    beside: tuple[tuple[bytes, frozenset[str]], ...] = ()
+    set_here: Variables = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.beside or self.set_here)
+
+    def and_calls_of(self, names: Iterable[str]) -> Wanted:
+        """Return what is asked about with calls of other names."""
+        return self._replace(names=self.names.union(names))
+
+    def is_called(self, calls: Collection[str], text: bytes) -> bool:
+        """Return whether a text that calls these names may call what is asked about."""
+        return not self.names.isdisjoint(calls) or any(
+            not names.isdisjoint(calls) and word in text for word, names in self.beside
+        )
+
+
 class Hosts(NamedTuple):
     """The host code of a program that may set something up: the `modules` whose top level does, the program's own first; functions and
     methods of that own module, callers before what they call; and those of them whose decorators do."""
@@ -42,45 +65,58 @@ class Hosts(NamedTuple):
 
 def hosts_of(module: ModuleInfo, program: Program, platforms: Platforms) -> Hosts:
     """Choose what to enter of the program that is started at a module and reaches XLA by these platforms."""
-    libraries = {
-        name
-        for framework, platform in platforms.items()
-        for name, reach in ASKED.get(framework, {}).items()
-        if platform.reach >= reach
-    }
-    on_device = [framework for framework, platform in platforms.items() if platform.reach is Reach.DEVICE]
-    set_here = tuple({name for framework in on_device for name in _VARIABLES.get(framework, ())})
-    if not libraries and not set_here:
+    asked = _asked_on(tuple((framework, platform.reach) for framework, platform in platforms.items()))
+    if not asked:
         return Hosts()
     makers = frozenset(COMPILERS)
     imported_names: set[str] = set()
     if not _DISPATCHING.isdisjoint(platforms):
         imported_names, factories = _names_of_imported(module, program)
         makers |= factories | module.answers(_factories)
-    wanted = (
-        libraries
-        | _names_in(module, program, libraries, set_here)
-        | _names_of_compiled(module, makers)
-        | imported_names
-    )
-    functions = _leading(module, wanted, set_here)
-    wanted |= {_name_in_calls(info) for info in functions}
+    wanted = asked.and_calls_of(_names_in(module, program, asked) | _names_of_compiled(module, makers) | imported_names)
+    functions = _leading(module, wanted)
+    wanted = wanted.and_calls_of(map(_name_in_calls, functions))
     decorated = tuple(info for info in functions if info.ir.decorators) + tuple(
         info for info in module.functions if info.ir.decorators and info not in functions
     )
     imported = {program.by_name.get(program.absolute(module, binding)): None for binding in module.unit.imports}
     others = [other for other in imported if other is not None and other is not module and not other.followed]
-    top = [module] if functions or decorated or _sets_up(module, wanted, set_here) else []
+    top = [module] if functions or decorated or _sets_up(module, wanted) else []
     return Hosts(
-        (*top, *(other for other in others if _sets_up(other, libraries, set_here))),
+        (*top, *(other for other in others if _sets_up(other, asked))),
         functions,
         decorated if top else (),
     )
 
 
-def _names_in(module: ModuleInfo, program: Program, wanted: set[str], set_here: Variables) -> set[str]:
+@lru_cache
+def _asked_on(platforms: tuple[tuple[str, Reach], ...]) -> Wanted:
+    """Return what a program is asked about that reaches XLA by these platforms, so far."""
+    asked = [
+        (name, one.beside)
+        for framework, reach in platforms
+        for name, one in ASKED.get(framework, {}).items()
+        if reach >= one.reach
+    ]
+    beside = sorted({word for _, word in asked if word})
+    on_device = [framework for framework, reach in platforms if reach is Reach.DEVICE]
+    return Wanted(
+        frozenset(name for name, word in asked if not word),
+        tuple((word.encode(), frozenset(name for name, one in asked if one == word)) for word in beside),
+        tuple(sorted({name for framework in on_device for name in _VARIABLES.get(framework, ())})),
+    )
+
+
+@lru_cache
+def _leading_to(asked: Wanted) -> Callable[[ModuleInfo], tuple[FunctionInfo, ...]]:
+    """The question which functions of a module lead to what is asked about: each module is asked it by all that import it."""
+    return lambda module: _leading(module, asked)
+
+
+def _names_in(module: ModuleInfo, program: Program, asked: Wanted) -> set[str]:
     """The names by which a module calls what is asked about: the libraries', renamed or derived from, and functions of the program
     that lead there."""
+    wanted = asked.names
     found = {binding.local for binding in module.unit.imports if binding.name in wanted}
     found.update(klass.name for klass in module.classes if _derives(klass, wanted))
     leading: dict[int, tuple[FunctionInfo, ...]] = {}
@@ -88,12 +124,13 @@ def _names_in(module: ModuleInfo, program: Program, wanted: set[str], set_here: 
         source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
         if source is None or source is module or source.followed:
             continue
-        if source.index not in leading:
-            module.reader.read_whole(source)
-            leading[source.index] = _leading(source, wanted, set_here)
+        module.reader.current.modules |= source.bit
         index = source.unit.defs.get(binding.name)
         if index is None:
             continue
+        if index >= 0 and source.index not in leading:
+            module.reader.read_whole(source)
+            leading[source.index] = source.answers(_leading_to(asked))
         if (
             source.functions[index].decorated(*COMPILERS) or source.functions[index] in leading[source.index]
             if index >= 0
@@ -151,7 +188,10 @@ def _names_of_imported(module: ModuleInfo, program: Program) -> tuple[set[str], 
         if source.index not in seen:
             module.reader.read_whole(source)
             names = _names_of_compiled(source, frozenset(COMPILERS) | source.answers(_factories))
-            seen[source.index] = names, frozenset(_leading(source, names | _names_of_decorated(source, program), ()))
+            seen[source.index] = (
+                names,
+                frozenset(_leading(source, Wanted(frozenset(names | _names_of_decorated(source, program))))),
+            )
         return seen[source.index]
 
     for binding in module.unit.imports:
@@ -189,13 +229,13 @@ def _names_of_decorated(module: ModuleInfo, program: Program) -> set[str]:
     return found
 
 
-def _derives(klass: ClassInfo, wanted: set[str]) -> bool:
+def _derives(klass: ClassInfo, wanted: frozenset[str]) -> bool:
     """Return whether a class of the program is one of a library that is asked about."""
     names = (base if isinstance(base, str) else base.name for base in klass.mro[1:])
     return any(name.rpartition(".")[2] in wanted for name in names)
 
 
-def _leading(module: ModuleInfo, wanted: set[str], set_here: Variables) -> tuple[FunctionInfo, ...]:
+def _leading(module: ModuleInfo, wanted: Wanted) -> tuple[FunctionInfo, ...]:
     """The functions and methods of a module that lead to a call of what is wanted, callers before what they call."""
     nested: dict[int, list[FunctionInfo]] = {}
     for info in module.functions:
@@ -204,20 +244,20 @@ def _leading(module: ModuleInfo, wanted: set[str], set_here: Variables) -> tuple
     rest = [info for info in module.functions if info.ir.outer < 0 and info.name != "<lambda>"]
     leading: list[FunctionInfo] = []
     while True:
-        found = [info for info in rest if _leads(info, wanted, set_here, nested)]
+        found = [info for info in rest if _leads(info, wanted, nested)]
         if not found:
             return tuple(leading)
         leading[:0] = found
-        wanted = wanted | {_name_in_calls(info) for info in found}
+        wanted = wanted.and_calls_of(map(_name_in_calls, found))
         rest = [info for info in rest if info not in found]
 
 
-def _leads(info: FunctionInfo, wanted: set[str], set_here: Variables, nested: dict[int, list[FunctionInfo]]) -> bool:
-    if not wanted.isdisjoint(info.ir.calls):
+def _leads(info: FunctionInfo, wanted: Wanted, nested: dict[int, list[FunctionInfo]]) -> bool:
+    if wanted.is_called(info.ir.calls, info.ir.body):
         return True
-    if info.answers(_names_variables) and any(name in info.ir.body for name in set_here):
+    if info.answers(_names_variables) and any(name in info.ir.body for name in wanted.set_here):
         return True
-    return any(_leads(inner, wanted, set_here, nested) for inner in nested.get(info.index, ()))
+    return any(_leads(inner, wanted, nested) for inner in nested.get(info.index, ()))
 
 
 def _names_variables(info: FunctionInfo) -> bool:
@@ -230,6 +270,7 @@ def _name_in_calls(info: FunctionInfo) -> str:
     return info.owner.name if info.owner is not None and info.name == "__init__" else info.name
 
 
-def _sets_up(module: ModuleInfo, wanted: set[str], set_here: Variables) -> bool:
+def _sets_up(module: ModuleInfo, wanted: Wanted) -> bool:
     module.reader.current.modules |= module.bit
-    return not wanted.isdisjoint(module.unit.calls) or any(name in module.unit.body for name in set_here)
+    text = module.unit.body
+    return wanted.is_called(module.unit.calls, text) or any(name in text for name in wanted.set_here)

@@ -124,22 +124,14 @@ def is_keras_2(module: ModuleInfo, program: Program) -> bool:
 
 def _walk_loaded(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
     """The modules of the program that Python runs before a module: what it imports, its packages, what these import."""
-    yield from _walk_imports(module, program)
+    yield from program.imported_by(module)
     package = module.name.rpartition(".")[0]
     while package:
         around = program.by_name.get(package)
         if around is not None and around is not module and not around.followed:
             yield around
-            yield from _walk_imports(around, program)
+            yield from program.imported_by(around)
         package = package.rpartition(".")[0]
-
-
-def _walk_imports(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
-    for binding in module.unit.imports:
-        name = program.absolute(module, binding)
-        for source in (program.by_name.get(name), program.by_name.get(f"{name}.{binding.name}")):
-            if source is not None and source is not module and not source.followed:
-                yield source
 
 
 def _shows_keras_2(module: ModuleInfo) -> bool:

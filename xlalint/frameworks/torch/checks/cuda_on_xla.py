@@ -140,7 +140,7 @@ def check_device(call: CallSite) -> None:
         _report(call, call.spelled, _NAMES_GPU, 0, "", NOT_ON_GPU)
 
 
-@asks_about("torch", *sorted(FACTORIES))
+@asks_about("torch", *sorted(FACTORIES), beside="device")
 def check_factory(call: CallSite) -> None:
     """`torch.zeros(2, device="cuda")`."""
     device = call.constant("device")

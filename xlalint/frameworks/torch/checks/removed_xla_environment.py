@@ -30,7 +30,7 @@ def item_assigned(frame: Frame, target: ir.Sub, index: Value, value: Value) -> N
         _check(frame, index.value, value, target.at)
 
 
-@asks_about("torch", "os.putenv", methods=("setdefault",))
+@asks_about("torch", "os.putenv", methods=("setdefault",), beside="env")
 def check_call(call: CallSite) -> None:
     """`os.environ.setdefault("XLA_USE_BF16", "1")`."""
     name, value = call.constant("key", 0), call.value("value", 1)
@@ -38,7 +38,7 @@ def check_call(call: CallSite) -> None:
         _check(call.frame, name, value, call.node.at)
 
 
-@asks_about("torch", methods=("update",))
+@asks_about("torch", methods=("update",), beside="environ")
 def check_update(call: CallSite) -> None:
     """`os.environ.update({"XRT_TPU_CONFIG": …})`."""
     if _of_environment(call):

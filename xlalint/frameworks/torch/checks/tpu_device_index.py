@@ -32,7 +32,7 @@ def check_to(call: CallSite) -> None:
         _report(call, "device", 0, _LANDS, "silent")
 
 
-@asks_about("torch", *sorted(FACTORIES))
+@asks_about("torch", *sorted(FACTORIES), beside="device")
 def check_factory(call: CallSite) -> None:
     """`torch.zeros(2, device="tpu:1")`."""
     if _is_another(call.constant("device")):
