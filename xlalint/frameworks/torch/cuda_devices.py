@@ -11,7 +11,7 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
-    from xlalint.program.linker import FunctionInfo
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 _CUDA: Final = "cuda"
 _MODULE: Final = "torch.cuda."
@@ -99,9 +99,28 @@ def asks_whether_there_is_one(frame: Frame) -> bool:
 
 def lacks_one(frame: Frame) -> bool:
     """Return whether what runs is left out where there is a GPU: it stands in the other branch of `if use_cuda:`."""
-    if not frame.module.packages.isdisjoint(XLA_DEVICES):
+    if not frame.paths.tests or not _may_ask(frame) or not frame.module.packages.isdisjoint(XLA_DEVICES):
         return False
     return any(type(one) is ir.Not and _is_question(frame, one.value) for one in frame.paths.tests)
+
+
+def _may_ask(frame: Frame) -> bool:
+    """Return whether what a frame runs, or its module, has a word for GPUs: most code has none, and each read of a tensor asks."""
+    own = frame.function is not None and frame.function.answers(_says_gpu)
+    return own or frame.module.answers(_begins_with_gpu)
+
+
+def _begins_with_gpu(module: ModuleInfo) -> bool:
+    return _has_word(module.unit.body)
+
+
+def _says_gpu(info: FunctionInfo) -> bool:
+    return _has_word(info.ir.body)
+
+
+def _has_word(text: bytes) -> bool:
+    text = text.lower()
+    return any(word.encode() in text for word in _WORDS)
 
 
 def _is_question(frame: Frame, test: ir.Node) -> bool:
