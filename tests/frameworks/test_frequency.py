@@ -369,6 +369,17 @@ def test_an_attribute_counts_if_methods_change_it(name: str, frequency: str) -> 
     assert finding.frequency == frequency
 
 
+LAST_LOGGED = METHODS.replace("self.seen = 0", "self.seen = self.last = self.first = 0").replace(
+    "if self.{name} % self.every == 0:", "if self.seen - self.{name} >= self.every:\n            self.last = self.seen"
+)
+
+
+@pytest.mark.parametrize(("name", "frequency"), [("first", "step"), ("every", "step"), ("last", "nth-step")])
+def test_so_far_above_a_mark_that_methods_move_on_is_every_nth_step(name: str, frequency: str) -> None:
+    (finding,) = check(LAST_LOGGED.format(name=name))
+    assert finding.frequency == frequency
+
+
 COUNTED_BY_ITSELF = """
 class Trainer:
     def train(self, model, optimizer, batches):
@@ -481,6 +492,40 @@ def sample(model, times, x: torch.Tensor):
         x = x - loss.grad
         move(x)
 """
+
+
+SEVERAL = """
+def train(model, optimizers, batches):
+    for x in batches:
+        loss = model(x.to(device)).sum()
+        loss.backward()
+        for {turn}:
+            {step}.step()
+        torch_xla.sync()
+        loss.item()
+
+def main(model, optimizers, batches):
+    for epoch in range(10):
+        train(model, optimizers, batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "step"),
+    [
+        ("optimizer in optimizers", "optimizer"),
+        ("name, one in optimizers.items()", "one"),
+        ("i in range(2)", "optimizers[i]"),
+    ],
+)
+def test_a_loop_in_which_each_optimizer_takes_its_step_is_a_part_of_one_step(turn: str, step: str) -> None:
+    (finding,) = check(SEVERAL.format(turn=turn, step=step))
+    assert finding.frequency == "step"
+
+
+def test_a_loop_in_which_one_object_takes_steps_takes_many() -> None:
+    (finding,) = check(SEVERAL.format(turn="i in range(2)", step="optimizers"))
+    assert finding.frequency == "epoch"
 
 
 def test_a_loop_around_backward_passes_that_are_no_steps_is_none_over_epochs() -> None:

@@ -86,7 +86,7 @@ class DrivenBody:
 
     def role(self) -> Role:
         """The part that a function with this body plays."""
-        own, all_loops = set(self._effects(self._body, nested=False)), list(loops(self._body))
+        own, all_loops = set(self._effects(self._body, nested=False)), list(_loops(self._body))
         inner = [set(self._effects(loop.body)) for loop in all_loops]
         if any(map(self._is_step, inner)) or self.goes_around_loops():
             return Role.LOOPS
@@ -108,7 +108,7 @@ class DrivenBody:
     def steps_what_is_accumulated(self) -> bool:
         """Return whether the body, or one turn of a loop in it, calls what accumulates gradients, and has an optimizer step."""
         words = self._words
-        places = [self._body, *(loop.body for loop in loops(self._body))]
+        places = [self._body, *(loop.body for loop in _loops(self._body))]
         turns = [set(self._effects(place, nested=False)) for place in places]
         return any(_ACCUMULATED in one and not one.isdisjoint(words.steps - words.gradients) for one in turns)
 
@@ -123,7 +123,7 @@ class DrivenBody:
     def goes_around_loops(self) -> bool:
         """Return whether a loop calls what leads to loops over steps."""
         called = self._calls.loops
-        return bool(called) and any(self._calls_any(called, loop.body) for loop in loops(self._body))
+        return bool(called) and any(self._calls_any(called, loop.body) for loop in _loops(self._body))
 
     def _is_step(self, effects: set[str]) -> bool:
         """Return whether these are the effects of a step of training: gradients, and an optimizer that takes them."""
@@ -137,7 +137,7 @@ class DrivenBody:
 
     def takes_steps(self, loop: Loop) -> bool:
         """Return whether the turns of a loop are steps: of training, or of running one of the body's models."""
-        if self._over_epochs(loop):
+        if self._over_epochs(loop) or _calls_each(loop):
             return False
         if self._at_once:
             return True
@@ -161,13 +161,13 @@ class DrivenBody:
         """Return whether a loop that takes no steps goes around one that surely does: over epochs. One around nothing but backward passes
         may be a loop over steps itself, which uses the gradients in its own way: guidance, say."""
         words = self._words
-        inner = self._effects(nested for one in loops(loop.body) for nested in one.body)
+        inner = self._effects(nested for one in _loops(loop.body) for nested in one.body)
         if not self._drive(loop.body) or not (words.steps - words.gradients).isdisjoint(inner):
             return self._over_epochs(loop)
         return False
 
     def _drive(self, statements: tuple[ir.Statement, ...]) -> bool:
-        return any(not self._words.steps.isdisjoint(self._effects(loop.body)) for loop in loops(statements))
+        return any(not self._words.steps.isdisjoint(self._effects(loop.body)) for loop in _loops(statements))
 
     def _over_epochs(self, loop: Loop) -> bool:
         """Return whether a loop goes round a loop that takes steps, in its body or in a function that it calls.
@@ -178,7 +178,7 @@ class DrivenBody:
         if self._acts(loop):
             return False
         words = self._words
-        inner = set(self._effects(nested for one in loops(loop.body) for nested in one.body))
+        inner = set(self._effects(nested for one in _loops(loop.body) for nested in one.body))
         if not inner.isdisjoint(words.steps - words.gradients):
             return True
         own = set(self._effects(loop.body, nested=False))
@@ -199,7 +199,7 @@ class DrivenBody:
             return True
         if isinstance(loop, ir.While):
             plain = tuple(_plain_statements(loop.body, nested=False))
-            return self._calls_any(called, plain) or any(map(self._iterates, loops(loop.body)))
+            return self._calls_any(called, plain) or any(map(self._iterates, _loops(loop.body)))
         return _moves_turns(loop, self._words.places) or _picks_items(loop) or self._goes_over_batches(loop)
 
     def _goes_over_batches(self, loop: ir.For) -> bool:
@@ -229,7 +229,7 @@ class DrivenBody:
         """Return whether a branch leads to loops over steps, or takes one, and the body takes none besides: `if args.do_train: train()`."""
         effects = set(self._effects(branch))
         leads = not self._words.steps.isdisjoint(effects) or self._calls_any(self._calls.loops, branch)
-        if not leads and not any(self.takes_steps(loop) for loop in loops(branch)):
+        if not leads and not any(self.takes_steps(loop) for loop in _loops(branch)):
             return False
         inside = list(_plain_statements(branch, nested=True))
         rest = [one for one in _plain_statements(self._body, nested=True) if one not in inside]
@@ -371,7 +371,7 @@ class Drivers:
         if words.isdisjoint(info.ir.calls) or not self.may_drive(info.module):
             return False
         models = _owners(info.body, words)
-        return any(_runs(loop, models) for loop in loops(info.body))
+        return any(_runs(loop, models) for loop in _loops(info.body))
 
     def infers(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate and calls it."""
@@ -887,7 +887,7 @@ def _alternatives(annotation: ir.Node) -> Iterator[ir.Node]:
 
 def _all_loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
     """The loops among statements, and those within them."""
-    for loop in loops(statements):
+    for loop in _loops(statements):
         yield loop
         yield from _all_loops(loop.body)
 
@@ -952,8 +952,26 @@ def _plain_statements(
         if not inner:
             if statement is not but:
                 yield statement
-        elif nested or not isinstance(statement, (ir.For, ir.While)):
+        elif nested or not isinstance(statement, (ir.For, ir.While)) or _calls_each(statement):
             yield from _plain_statements(inner, nested, but)
+
+
+def _loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
+    """The outermost loops among statements, but those that are a part of what each turn around them does."""
+    return (loop for loop in loops(statements) if not _calls_each(loop))
+
+
+def _calls_each(loop: Loop) -> bool:
+    """Return whether a loop does nothing but call methods of what it goes through: `for optimizer in optimizers: optimizer.step()`."""
+    if not isinstance(loop, ir.For):
+        return False
+    bound = names_bound(loop.target)
+    called = [one.value.func for one in loop.body if isinstance(one, ir.Eval) and isinstance(one.value, ir.Call)]
+    return len(called) == len(loop.body) and all(
+        isinstance(func, ir.Attr)
+        and any(isinstance(one, ir.Name) and one.id in bound for one in ir.walk((func.value,)))
+        for func in called
+    )
 
 
 def _branches(statements: Iterable[ir.Statement]) -> Iterator[ir.If]:

@@ -50,10 +50,10 @@ from xlalint.interpreter.guards import (
     find_written,
     guard_of,
     may_guard,
+    may_guard_entered,
     name_guards,
     spell_out,
     tests_equality,
-    tests_remainder,
 )
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
@@ -145,7 +145,7 @@ class Frame:
         if counts:
             condition = spell_out(condition, self._named_guards)
         if not (
-            (may_guard(condition) if counts or self.loops.counters else tests_remainder(condition))
+            (may_guard(condition) if counts or self.loops.counters else may_guard_entered(condition))
             or asks_flag(condition, self.env)
         ):
             return self.loops.rate, self.loops.rate

@@ -87,6 +87,19 @@ def tests_remainder(test: ir.Node) -> bool:
     return type(test) is ir.Not and tests_remainder(asked)
 
 
+def _tests_difference(test: ir.Node) -> bool:
+    """Return whether a condition, or a part of it, asks how far one number is above another: `step - self.last >= n`."""
+    if type(test) is ir.Bool:
+        return any(map(_tests_difference, test.values))
+    asked = test.value if type(test) is ir.Not else test
+    return (
+        type(asked) is ir.Compare
+        and asked.ops[0] in (">=", ">", "<", "<=")
+        and type(asked.left) is ir.Bin
+        and asked.left.op == "-"
+    )
+
+
 def lets_some_in(test: ir.Node) -> bool:
     """Return whether a condition holds for one remainder of some number: `step % n == 0`, `not step % n`."""
     if type(test) is ir.Bool:
@@ -96,13 +109,20 @@ def lets_some_in(test: ir.Node) -> bool:
     return type(test) is ir.Not and tests_remainder(test.value) and type(test.value) is ir.Bin
 
 
+def may_guard_entered(test: ir.Node) -> bool:
+    """Return whether a condition may let code run at every n-th step in a function that holds no loop over steps."""
+    return tests_remainder(test) or _tests_difference(test)
+
+
 def may_guard(test: ir.Node) -> bool:
     """Return whether a condition may let code run at every n-th step: it asks for a remainder, for one number, or a function that is told
     something."""
     if type(test) is ir.Bool:
         return any(map(may_guard, test.values))
     asked = test.value if type(test) is ir.Not else test
-    return tests_equality(asked) or tests_remainder(test) or (type(asked) is ir.Call and bool(asked.args))
+    if tests_equality(asked) or may_guard_entered(test):
+        return True
+    return type(asked) is ir.Call and bool(asked.args)
 
 
 def asks_flag(test: ir.Node, names: Mapping[str, Value]) -> bool:
@@ -288,11 +308,24 @@ def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency |
 
     A loop that counts its turns reaches one number once.
     """
+    if len(test.ops) == 1 and _tests_difference(test):
+        return _of_difference(test, wanted, around)
     if len(test.ops) != 1 or test.ops[0] not in (("==", "is") if wanted else ("!=", "is not")):
         return None
     if type(test.left) is ir.Bin and test.left.op == "%":
         return _of_remainder(test.left, around)
     return Frequency.NTH_STEP if _is_counter(test.left, around) is not _is_counter(test.rights[0], around) else None
+
+
+def _of_difference(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
+    """Of `step - self.last >= n`, where methods move the mark on: it comes out true once the count is so far above it."""
+    if test.ops[0] not in ((">=", ">") if wanted else ("<", "<=")) or type(test.left) is not ir.Bin:
+        return None
+    mark = test.left.right
+    if type(mark) is not ir.Attr or not _counts_steps(test.left.left, around):
+        return None
+    owners = [one for one in members(around.evaluate(mark.value)) if type(one) is Instance]
+    return Frequency.NTH_STEP if any(_is_changed(one.klass, mark.name) for one in owners) else None
 
 
 def _is_counter(node: ir.Node, around: Counting) -> bool:
@@ -402,6 +435,7 @@ __all__ = [
     "guard_of",
     "lets_some_in",
     "may_guard",
+    "may_guard_entered",
     "name_guards",
     "reads_clock",
     "spell_out",

@@ -117,6 +117,9 @@ class Own(TransformedDistribution):
     def __init__(self, scale):
         super().__init__(Normal(0.0, scale, validate_args=False), td.ExpTransform())
 """,
+    "a model that is not known": METHOD.format(
+        name="score", body="self.base.train()\n        self.base.log_prob(value)"
+    ),
     "a class's own log_prob": "\nclass Flow:\n    def log_prob(self, x):\n        return x * 2\n"
     "\nclass Head(torch.nn.Module):\n    def forward(self, x: torch.Tensor):\n        return Flow().log_prob(x)\n",
     "constraints that depend on others": own('{"loc": constraints.dependent, "scale": constraints.dependent}'),

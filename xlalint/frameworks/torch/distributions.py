@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.values import FALSE, TRUE, UNKNOWN, Instance, LibraryInstance, Value, foreign, method, tensor
+from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
@@ -36,6 +37,9 @@ _DENSITY = "log_prob"
 OF_UNKNOWN: dict[str, Callable[[], Value]] = {
     name: partial(method, foreign(_BASE), name) for name in (_DENSITY, "_validate_sample", "entropy", "rsample")
 }
+_OF_MODELS = frozenset(
+    ("train", "eval", "parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "cuda")
+)
 # The methods that are asked about points of the sample space, by whatever name they call them.
 _OF_VALUES = frozenset((_DENSITY, "cdf", "icdf", "_validate_sample"))
 
@@ -103,10 +107,19 @@ def _is_of_model(call: LibraryCall) -> bool:
     func = call.node.func
     if call.owner is not foreign(_BASE) or not isinstance(func, ir.Attr):
         return False
-    if path_of(func.value) and call.frame.eval(func.value) is call.owner:
+    holder = path_of(func.value)
+    if holder and call.frame.eval(func.value) is call.owner:
         return False  # something says that it is one: an annotation, say
+    if holder and any(_is_asked_as_model(one, holder) for one in ir.walk(body_of(call.frame))):
+        return True
     asked = call.frame.interpreter.some_module
     return asked.of(_has_density) and not asked.of(_has_distribution)
+
+
+def _is_asked_as_model(node: object, holder: str) -> bool:
+    """Return whether a call is one of a method that models have, and distributions do not: `flow.train()`."""
+    func = node.func if isinstance(node, ir.Call) else None
+    return isinstance(func, ir.Attr) and func.name in _OF_MODELS and path_of(func.value) == holder
 
 
 def _has_density(module: ModuleInfo) -> bool:
