@@ -126,7 +126,8 @@ def base_assumption(scene: FunctionSource, base: cst.BaseExpression, framework: 
     others = [one for one in found if not isinstance(one, Tensor)]
     if not tensors or any(one.framework != framework for one in tensors) or any(one is not UNKNOWN for one in others):
         return NoFix(f"it is not known that `{code}` is a tensor in every call")
-    guessed = any(not one.sure for one in tensors)
+    # What a tracer runs may be an array of NumPy's as well: there both are indexed, and reduced, alike.
+    guessed = framework == "torch" and any(not one.sure for one in tensors)
     return f"`{code}` is a tensor" if others or guessed else ""
 
 
