@@ -27,6 +27,9 @@ ELSEWHERE = {
         "torch.nn.AveragingBatchNorm",  # ours: `BatchNorm2d(momentum=None)`
         "torch.nn.BatchFirstEncoderLayer",  # ours: `TransformerEncoderLayer(batch_first=True)`
         "torch.nn.NestingTransformerEncoder",  # ours: an encoder that packs padded input
+        "torch.nn._BatchNorm",  # of `torch.nn.modules.batchnorm`, the next two of `torch.nn.modules.loss`
+        "torch.nn._Loss",
+        "torch.nn._WeightedLoss",
         "torch.linalg.matrix_sqrth",  # of newer releases, as the next: TorchTPU's are
         "torch.linalg.polar",
         "torch.utils.tensorboard.SummaryWriter",

@@ -381,3 +381,28 @@ def test_quiet(loud: Loud, code: str) -> None:
 @pytest.mark.parametrize(("code", "expected"), LOUD.values(), ids=LOUD)
 def test_loud(loud: Loud, code: str, expected: list[str]) -> None:
     assert loud(HEAD + dedent(code), "torch_xla") == expected
+
+
+BASES = {
+    "a loss": ("loss", "_Loss"),
+    "a loss with weights": ("loss", "_WeightedLoss"),
+    "a normalisation": ("batchnorm", "_BatchNorm"),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_what_derives_from_a_base_of_layers_is_one(loud: Loud, name: str) -> None:
+    home, base = BASES[name]
+    program = f"""
+        import matplotlib.pyplot as plt
+        import torch
+        from torch.nn.modules.{home} import {base}
+
+        class Own({base}):
+            def forward(self, x):
+                return x.relu().sum().item()
+
+            def show(self, path):
+                plt.savefig(path)
+        """
+    assert loud(program, "torch_xla") == ["XLA301"]
