@@ -104,8 +104,7 @@ class CallRates:
     def _mentions_in(self, caller: Caller) -> Mentions:
         known = self._mentions.get(caller)
         if known is None:
-            body = caller.body if isinstance(caller, FunctionInfo) else ir.decode_body(caller.unit.body)
-            known = self._mentions[caller] = _find_mentions(body)
+            known = self._mentions[caller] = _find_mentions(caller.body)
         return known
 
     def _at(self, caller: Caller, site: PlacedCall) -> Frequency | None:

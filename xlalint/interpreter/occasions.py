@@ -195,8 +195,7 @@ class Occasions:
         """Return the names of what loops of a body call."""
         known = self._in_loops.get(caller)
         if known is None:
-            body = caller.body if isinstance(caller, FunctionInfo) else ir.decode_body(caller.unit.body)
-            known = self._in_loops[caller] = _names_in_loops(body)
+            known = self._in_loops[caller] = _names_in_loops(caller.body)
         return known
 
 

@@ -311,9 +311,7 @@ def _last(node: ir.Node) -> str:
 
 def _body_of(holder: _Holder) -> tuple[ir.Statement, ...]:
     """The statements of a function, of a class but for its methods, or of a module."""
-    if isinstance(holder, FunctionInfo):
-        return holder.body
-    return ir.decode_body(holder.ir.body if isinstance(holder, ClassInfo) else holder.unit.body)
+    return ir.decode_body(holder.ir.body) if isinstance(holder, ClassInfo) else holder.body
 
 
 def _find_given(body: tuple[ir.Statement, ...], *, keeps: bool) -> Gifts:

@@ -114,6 +114,11 @@ class ModuleInfo:
             known = self._answers[question] = question(self)
         return known
 
+    @property
+    def body(self) -> tuple[ir.Statement, ...]:
+        """The module's own statements."""
+        return ir.decode_body(self.unit.body)
+
     def nested_in(self, index: int) -> list[FunctionInfo]:
         """The functions that the body of one defines, by its index; those that are nested deeper aside."""
         if self._nested is None:

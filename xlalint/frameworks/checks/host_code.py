@@ -237,14 +237,10 @@ def _derives(klass: ClassInfo, wanted: frozenset[str]) -> bool:
 
 def _leading(module: ModuleInfo, wanted: Wanted) -> tuple[FunctionInfo, ...]:
     """The functions and methods of a module that lead to a call of what is wanted, callers before what they call."""
-    nested: dict[int, list[FunctionInfo]] = {}
-    for info in module.functions:
-        if info.ir.outer >= 0:
-            nested.setdefault(info.ir.outer, []).append(info)
     rest = [info for info in module.functions if info.ir.outer < 0 and info.name != "<lambda>"]
     leading: list[FunctionInfo] = []
     while True:
-        found = [info for info in rest if _leads(info, wanted, nested)]
+        found = [info for info in rest if _leads(info, wanted)]
         if not found:
             return tuple(leading)
         leading[:0] = found
@@ -252,12 +248,12 @@ def _leading(module: ModuleInfo, wanted: Wanted) -> tuple[FunctionInfo, ...]:
         rest = [info for info in rest if info not in found]
 
 
-def _leads(info: FunctionInfo, wanted: Wanted, nested: dict[int, list[FunctionInfo]]) -> bool:
+def _leads(info: FunctionInfo, wanted: Wanted) -> bool:
     if wanted.is_called(info.ir.calls, info.ir.body):
         return True
     if info.answers(_names_variables) and any(name in info.ir.body for name in wanted.set_here):
         return True
-    return any(_leads(inner, wanted, nested) for inner in nested.get(info.index, ()))
+    return any(_leads(inner, wanted) for inner in info.nested)
 
 
 def _names_variables(info: FunctionInfo) -> bool:
