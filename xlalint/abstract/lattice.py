@@ -230,7 +230,7 @@ def _join_origins(a: Value, b: Value) -> str:
 
 def _merge_sequences(a: Sequence, b: Sequence) -> Value | None:
     if a.kind != b.kind:
-        if {a.kind, b.kind} <= {"list", "tuple", "set", "iter"}:
+        if {a.kind, b.kind} <= {"list", "tuple", "set", "frozenset", "iter"}:
             return sequence("iter", None, join(a.element, b.element))
         return None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):

@@ -65,8 +65,8 @@ _SEQUENCES: Final = {
     "Generator": "iter",
     "set": "set",
     "Set": "set",
-    "FrozenSet": "set",
-    "frozenset": "set",
+    "FrozenSet": "frozenset",
+    "frozenset": "frozenset",
     "deque": "list",
 }
 _MAPPINGS: Final = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"))

@@ -146,7 +146,7 @@ def _collector(kind: str) -> Callable[[Frame, Arguments, ir.Call], Value]:
             return sequence(kind, () if kind in ("list", "tuple") else None, NEVER)
         source = args[0]
         report_iteration(frame, source, node.args[0], node.at)
-        items = source.items if isinstance(source, Sequence) and kind != "set" else None
+        items = source.items if isinstance(source, Sequence) and "set" not in kind else None
         return sequence(kind, items, element_of(frame, source, node.at))
 
     return collect
@@ -282,7 +282,7 @@ def _class_of(frame: Frame, value: Value) -> Value | None:
     if isinstance(value, Tensor):
         name = frame.libraries.of(value.framework).tensor_class
         return external(name) if name else None
-    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set"):
+    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set", "frozenset"):
         return external(f"builtins.{value.kind}")
     return external("builtins.dict") if isinstance(value, Mapping) else None
 
@@ -383,7 +383,7 @@ BUILTINS: Final[dict[str, Callable[[Frame, Arguments, ir.Call], Value]]] = {
     "list": _collector("list"),
     "tuple": _collector("tuple"),
     "set": _collector("set"),
-    "frozenset": _collector("set"),
+    "frozenset": _collector("frozenset"),
     "dict": _dict,
     "enumerate": _enumerate,
     "zip": _zip,
@@ -429,7 +429,7 @@ BUILTINS: Final[dict[str, Callable[[Frame, Arguments, ir.Call], Value]]] = {
 
 # --------------------------------------------------------------------------------------------------------- text
 
-_PRINTED: Final = frozenset(("list", "tuple", "set", "dict"))
+_PRINTED: Final = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 
 
 def is_text(value: Value) -> bool:

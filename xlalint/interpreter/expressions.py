@@ -234,7 +234,7 @@ def _as_operands(frame: Frame, a: Value, b: Value) -> tuple[Value, Value]:
 
 def _sequences(op: str, a: Sequence, b: Sequence) -> Value:
     if op != "+":
-        return UNKNOWN if op != "-" else sequence("set", None, a.element)
+        return UNKNOWN if op != "-" else sequence("frozenset" if a.kind == "frozenset" else "set", None, a.element)
     if a.items is not None and b.items is not None:
         return sequence(a.kind, a.items + b.items, join(a.element, b.element))
     ahead = (a.items + leading(b) if a.items is not None else a.prefix) if a.kind == "tuple" else ()

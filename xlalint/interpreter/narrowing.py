@@ -387,7 +387,7 @@ def _each(types: Value) -> list[Value]:
 
 
 _HOST_TYPES: Final = frozenset(("int", "float", "bool", "str", "bytes", "complex"))
-_CONTAINERS: Final = {"list": "list", "tuple": "tuple", "set": "set", "dict": "dict"}
+_CONTAINERS: Final = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 
 
 def describe(frame: Frame, kind: Value) -> Value:
@@ -398,7 +398,7 @@ def describe(frame: Frame, kind: Value) -> Value:
         last = kind.name.removeprefix("builtins.")
         if last in _HOST_TYPES:
             return host(last)
-        if last in ("list", "tuple", "set"):
+        if last in ("list", "tuple", "set", "frozenset"):
             return sequence(last, None, UNKNOWN)
         if last == "dict":
             return mapping((), UNKNOWN)
@@ -489,7 +489,7 @@ def _is_library_instance(frame: Frame, value: Value, name: str) -> bool | None:
     if isinstance(value, (Sequence, Mapping)) and (short in _HOST_TYPES or _is_array_type(frame, name)):
         return False
     if isinstance(value, Sequence):
-        if value.kind in ("list", "tuple", "set"):
+        if value.kind in ("list", "tuple", "set", "frozenset"):
             if short in _CONTAINERS:
                 return value.kind == short
             return None if "Sequence" in short or "Iterable" in short or "typing" in short else False

@@ -68,7 +68,7 @@ _CALLABLE: Final = (Class, Function, LibrarySymbol)
 # What masks are called: `mask`, `padding_mask`, `mask_m`, `mask2`; not what speaks of one (`mask_indices`, `mask_token_id`).
 _NAMES_MASK: Final = re.compile(r"mask(_?[a-z0-9])?$").search
 # What Python has no index for: code that indexes such a value was run on one of its alternatives.
-_UNINDEXED: Final = frozenset(("iter", "set"))
+_UNINDEXED: Final = frozenset(("iter", "set", "frozenset"))
 _CHOOSING: Final = frozenset(("where", "select"))
 # Operators whose result may be a mask.
 _LOGICAL: Final = ("&", "|", "^")
