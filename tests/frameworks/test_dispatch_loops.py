@@ -195,6 +195,14 @@ SILENT = {
         "def play(params, env):\n    actor = Actor(params)\n    seen = env.reset()\n    while True:\n        action = actor.act(seen)\n"
         "        seen, reward = env.step(action)"
     ),
+    "an action that a call gives, which a simulation needs under another name": (
+        "@jax.jit\ndef choose(params, seen):\n    return jnp.argmax(seen @ params)\n\n"
+        "class Actor:\n    def __init__(self, params):\n        self.params = params\n\n"
+        "    def __call__(self, seen):\n        return jax.device_get(choose(self.params, jnp.asarray(seen)))\n\n"
+        "def play(params, env):\n    actor = Actor(params)\n    seen = env.reset()\n    while True:\n"
+        "        action = actor(seen.reshape(1, -1)).reshape(-1)\n        sent = action\n        seen = env.step(sent)\n"
+        "        if seen.last():\n            last = actor(seen)\n            break"
+    ),
     "beside a call that takes many steps": (
         "@jax.jit\ndef epoch(w):\n    def body(i, w):\n        return w - jax.grad(jnp.sum)(w)\n\n"
         "    return jax.lax.fori_loop(0, 100, body, w)\n\n@jax.jit\ndef evaluate(w):\n    return w.sum()\n\n"

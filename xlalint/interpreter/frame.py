@@ -280,7 +280,7 @@ class Frame:
                 self.context.repeated[context] = None
                 turn = self.loops.turn
                 if turn is not None and turn.is_innermost and self._runs_at_each_turn(whole=False):
-                    turn.called[context] = at
+                    turn.called.setdefault(context, at)
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
             if context.module.followed and at and not self.paths.suppressed and not self.paths.ambiguous_callee:

@@ -28,7 +28,8 @@ def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], b
 def gives_to_next_turn(loop: Loop, call: ir.Call, is_of_host: Callable[[ir.Node], bool]) -> bool:
     """Return whether a call of the host takes what another gives, by itself or by name, and gives what the next turn begins with."""
     assigned = list(_assignments(loop))
-    carriers = {name for targets, value in assigned if value == call for name in targets}
+    carriers = {name for targets, value in assigned if any(one == call for one in ir.walk(value)) for name in targets}
+    carriers |= {name for targets, value in assigned if path_of(value) in carriers for name in targets}
     return _feeds(loop, call, assigned, carriers, is_of_host)
 
 
