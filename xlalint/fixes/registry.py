@@ -208,8 +208,10 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA513": (
         cuda_on_xla.ask_accelerator,
         cuda_on_xla.ask_by_flag,
+        cuda_on_xla.drop_choice,
         cuda_on_xla.use_accelerator,
         cuda_on_xla.choose_tpu,
+        cuda_on_xla.name_where_assigned,
         cuda_on_xla.name_device,
         cuda_on_xla.switch_scaler_off,
         cuda_on_xla.default_backend,

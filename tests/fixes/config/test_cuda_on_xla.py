@@ -43,7 +43,10 @@ LEFT_ALONE_ON_TPU = {
         "args = parser.parse_args()\ntorch.distributed.init_process_group(args.backend)\n",
         "named elsewhere",
     ),
-    "a device by a name": ("kind = 'cuda'\ntorch.zeros(2, device=kind)\n", "named elsewhere"),
+    "a device by a name that is handed on": (
+        "def f(kind):\n    torch.zeros(2, device=kind)\nf('cuda')\n",
+        "named elsewhere",
+    ),
     "a scaler by place": ("torch.amp.GradScaler('tpu', 2.0**10)\n", "enabled=False"),
     "a flag": ("fast = torch.cuda.is_available()\nif fast:\n    device = 'cuda'\n", "asked elsewhere"),
     "a question about CUDA's own": (
@@ -53,6 +56,10 @@ LEFT_ALONE_ON_TPU = {
     "where another tensor is, or as it was made": (
         "def f(x, y, z):\n    return x.cuda() if y.is_cuda else z\nf(torch.ones(1), torch.ones(1), torch.ones(1))\n",
         "`device`",
+    ),
+    "a choice of types of tensors": (
+        "kind = torch.cuda.FloatTensor if args.cuda else torch.FloatTensor\nmodel.to('tpu')\n",
+        "depends on",
     ),
     "a flag that chooses types of tensors": (
         "fast = torch.cuda.is_available()\nkind = torch.cuda.FloatTensor if fast else torch.FloatTensor\n"
@@ -149,7 +156,7 @@ FIXED_ON_TPU = {
     ),
     "an assertion": (
         "assert torch.cuda.is_available(), 'none'\ntorch.cuda.set_device(rank)\n",
-        "assert torch.accelerator.is_available(), 'none'\ntorch.accelerator.set_device_index(rank)\n",
+        "assert torch.accelerator.is_available(), 'none'\n",
     ),
     "an assertion of something else": (
         "assert torch.cuda.device_count() > 1\nif rank:\n    raise ValueError\nmodel.cuda()\n",
@@ -209,8 +216,29 @@ FIXED_ON_TPU = {
         "def f(x, y):\n    return x.to(y.device)\nf(torch.ones(1), torch.ones(1))\n",
     ),
     "a device by the number of them": (
-        "torch.cuda.set_device(rank % torch.cuda.device_count())\n",
-        "torch.accelerator.set_device_index(rank % torch.accelerator.device_count())\n",
+        "def f(rank):\n    torch.cuda.set_device(rank % torch.cuda.device_count())\n    return model\n",
+        "def f(rank):\n    return model\n",
+    ),
+    "a choice of a device that is all of a branch": (
+        "def f(rank, both):\n    if both:\n        torch.cuda.set_device(rank)\nf(0, True)\n",
+        "def f(rank, both):\n    if both:\n        pass\nf(0, True)\n",
+    ),
+    "a number computed of the number of them": (
+        "device = rank % torch.cuda.device_count()\ntorch.nn.DataParallel(model).to(device)\n",
+        "device = rank % torch.accelerator.device_count()\ntorch.nn.DataParallel(model).to(device)\n",
+    ),
+    "a device by its name, for what is moved below": (
+        "device = 'cuda'\nif args.several:\n    device = f'cuda:{args.rank}'\nmodel.to(device)\n",
+        "device = 'tpu'\nif args.several:\n    device = \"tpu\"\nmodel.to(device)\n",
+    ),
+    "what a device is called": (
+        "kind = 'cuda' if 'cuda' in device else 'cpu'\nother = 'cuda' if device.startswith('cuda') else 'cpu'\nmodel.to(device)\n",
+        "kind = 'tpu' if 'tpu' in device else 'cpu'\nother = 'tpu' if device.startswith('tpu') else 'cpu'\nmodel.to(device)\n",
+    ),
+    "a device where a tensor is": (
+        "def f(x):\n    place = torch.device('cuda') if x.is_cuda else torch.device('cpu')\n"
+        "    return torch.eye(2).to(place)\nf(torch.ones(1))\n",
+        "def f(x):\n    place = x.device\n    return torch.eye(2).to(place)\nf(torch.ones(1))\n",
     ),
     "a question how many": (
         "if args.gpu and torch.cuda.is_available():\n    args.devices = torch.cuda.device_count()\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 
 import libcst as cst
@@ -25,11 +26,12 @@ _OF_ACCELERATOR = {
     "device_count": "device_count",
     "mem_get_info": "get_memory_info",
     "reset_peak_memory_stats": "reset_peak_memory_stats",
-    "set_device": "set_device_index",
     "synchronize": "synchronize",
 }
 # Functions of `torch.cuda` that do nothing without a GPU, and need not be done where there is another device.
 _HARMLESS = frozenset(("empty_cache", "is_available"))
+_CHOOSES = "set_device"
+_GPU_TENSOR = re.compile(r"\bcuda\.\w*Tensor\b")
 _SEEDS = frozenset(("manual_seed", "manual_seed_all"))
 
 
@@ -54,12 +56,33 @@ def use_accelerator(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(f"Use `torch.accelerator.{name}`", (*changed, *asked, *imports.needed), _MEANT)
 
 
+def drop_choice(site: Site) -> Rewrite | NoFix | None:
+    """`torch.cuda.set_device(rank)` → nothing, for TorchTPU: a process has one TPU, and another number than 0 raises."""
+    scene, node = site.scene, site.node
+    if site.target != _TPU or not isinstance(node, cst.Call) or _function_of_cuda(node) != _CHOOSES:
+        return None
+    gone = _without_choice(scene, node)
+    if not gone:
+        return NoFix("leave it out: a process has one TPU")
+    return Rewrite("Leave it out: a process has one TPU", (*gone, *_ask_around(scene, node)), _MEANT)
+
+
+def _without_choice(scene: FunctionSource, call: cst.Call) -> tuple[Replacement, ...]:
+    """Take out the statement that chooses a device."""
+    statement, line = scene.statement(call), scene.parent(call)
+    if scene.parent(line) is not statement:
+        return ()
+    if len(scene.siblings(statement)[0]) == 1:
+        return (Replacement(*scene.span(line), "pass"),)
+    return taken_out(scene, statement)
+
+
 def ask_by_flag(site: Site) -> Rewrite | NoFix | None:
     """`fast = torch.cuda.is_available()` → `fast = torch.accelerator.is_available()`, for TorchTPU."""
     scene, node = site.scene, site.node
     if site.target != _TPU or not isinstance(node, cst.Call) or _function_of_cuda(node) != "is_available":
         return None
-    if any(_is_gpu_tensor(one) for one in scene.descend(scene.root, cst.Attribute)):
+    if _has_gpu_tensors(scene):
         return NoFix("types of tensors on a GPU are used, `torch.cuda.FloatTensor`: make the tensors with `device=`")
     imports = Imports(scene, node)
     asked = Replacement(*scene.span(node.func), f"{imports.name('torch')}.accelerator.is_available")
@@ -75,6 +98,10 @@ def choose_tpu(site: Site) -> Rewrite | NoFix | None:
         return None
     quote = words[0].quote
     scene, test = site.scene, site.node.test
+    asked_for = [one for one in scene.descend(test, cst.SimpleString) if _is_gpu(one)]
+    if asked_for:  # `"cuda" in device` asks what the device is called
+        renamed = tuple(_call_tpu(scene, one) for one in (words[0], *asked_for))
+        return Rewrite('Name "tpu"', renamed, _MEANT)
     if not site.hazard.variant or isinstance(test, cst.BooleanOperation):  # a choice that users have remains theirs
         torch = Imports(scene, site.node).name("torch")
         asked = [
@@ -84,6 +111,30 @@ def choose_tpu(site: Site) -> Rewrite | NoFix | None:
         return Rewrite('Name "tpu"', (named, *asked), _MEANT)
     named = Replacement(*site.scene.span(site.node), f"{quote}tpu{quote}")
     return Rewrite('Name "tpu"', (named,), _MEANT)
+
+
+def name_where_assigned(site: Site) -> Rewrite | NoFix | None:
+    """`device = f"cuda:{rank}"` → `device = "tpu"`, for TorchTPU."""
+    scene = site.scene
+    if site.target != _TPU or not site.hazard.subject.startswith('"cuda"') or site.hazard.variant:
+        return None
+    line = scene.statement(site.node)
+    assigned = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+    if not isinstance(assigned, cst.Assign) or isinstance(assigned.value, cst.IfExp):
+        return None
+    value = assigned.value
+    named = _call_tpu(scene, value) if isinstance(value, cst.SimpleString) else Replacement(*scene.span(value), '"tpu"')
+    return Rewrite('Name "tpu"', (named, *_ask_around(scene, site.node)), _MEANT)
+
+
+def _is_gpu(word: cst.SimpleString) -> bool:
+    return word.raw_value.partition(":")[0] == "cuda"
+
+
+def _call_tpu(scene: FunctionSource, word: cst.SimpleString) -> Replacement:
+    """`"cuda:0"` → `"tpu"`, in its own quotes."""
+    begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
+    return Replacement(begin, begin + len(word.raw_value), "tpu")
 
 
 def name_device(site: Site) -> Rewrite | NoFix | None:
@@ -101,8 +152,23 @@ def name_device(site: Site) -> Rewrite | NoFix | None:
         return NoFix("the device is named elsewhere: name `tpu` there")
     if keyword and not isinstance(given[0].value, cst.SimpleString):
         return NoFix("the device is named elsewhere: name `tpu` there")
+    beside = _where_tensor_is(scene, node)
+    if beside is not None:
+        return Rewrite("Name the device of the tensor", (beside,), _MEANT)
     named = Replacement(*scene.span(given[0].value), '"tpu"')
     return Rewrite('Name "tpu"', (named, *_ask_around(scene, node)), _MEANT)
+
+
+def _where_tensor_is(scene: FunctionSource, node: cst.Call) -> Replacement | None:
+    """`torch.device("cuda") if x.is_cuda else torch.device("cpu")` → `x.device`."""
+    choice = scene.parent(node)
+    if not isinstance(choice, cst.IfExp) or choice.body is not node:
+        return None
+    test, other = choice.test, choice.orelse
+    hosts = [one.raw_value for one in scene.descend(other, cst.SimpleString)]
+    if not isinstance(test, cst.Attribute) or test.attr.value != "is_cuda" or hosts != ["cpu"]:
+        return None
+    return Replacement(*scene.span(choice), f"{atom(scene, test.value)}.device")
 
 
 def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
@@ -119,13 +185,12 @@ def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
     ]
     for word in scene.descend(guard.body, cst.SimpleString):
         made = scene.parent(scene.parent(word))
-        if word.raw_value.partition(":")[0] != "cuda":
+        if not _is_gpu(word):
             continue
         if isinstance(made, cst.Call) and last_name(made.func) == "format":  # `"cuda:{}".format(rank)`
             edits.append(Replacement(*scene.span(made), f"{word.quote}tpu{word.quote}"))
         else:
-            begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
-            edits.append(Replacement(begin, begin + len(word.raw_value), "tpu"))
+            edits.append(_call_tpu(scene, word))
     for call in scene.descend(guard.body, cst.Call):
         ported = _port_call(scene, call, torch)
         if isinstance(ported, NoFix):
@@ -150,6 +215,8 @@ def _port_call(scene: FunctionSource, call: cst.Call, torch: str) -> tuple[Repla
     name = _function_of_cuda(call)
     if name in _OF_ACCELERATOR:
         return (Replacement(*scene.span(call.func), f"{torch}.accelerator.{_OF_ACCELERATOR[name]}"),)
+    if name == _CHOOSES:
+        return _without_choice(scene, call)
     if name in _SEEDS:
         return _seed(scene, call, torch)
     if name and name not in _HARMLESS:
@@ -173,7 +240,7 @@ def _seed(scene: FunctionSource, call: cst.Call, torch: str) -> tuple[Replacemen
     return taken_out(scene, statement)
 
 
-def _ask_around(scene: FunctionSource, node: cst.Call) -> tuple[Replacement, ...]:
+def _ask_around(scene: FunctionSource, node: cst.CSTNode) -> tuple[Replacement, ...]:
     """Ask for an accelerator where an expression chooses what a call gives, and where the lines above end the program without a GPU.
 
     `x.cuda() if torch.cuda.is_available() else x`; `assert torch.cuda.is_available()`.
@@ -182,7 +249,7 @@ def _ask_around(scene: FunctionSource, node: cst.Call) -> tuple[Replacement, ...
     chosen = [one.test for one in scene.above(node) if isinstance(one, cst.IfExp) and scene.holds(statement, one)]
     torch = Imports(scene, node).name("torch")
     flags = {one.test.value for one in scene.above(node) if isinstance(one, cst.If) and isinstance(one.test, cst.Name)}
-    told = _values_of(scene, flags) if flags else ()
+    told = _values_of(scene, flags) if flags and not _has_gpu_tensors(scene) else ()
     asked = [call for test in (*chosen, *told, *_guards_before(scene, statement)) for call in _questions(scene, test)]
     return tuple(Replacement(*scene.span(call.func), f"{torch}.accelerator.is_available") for call in asked)
 
@@ -241,10 +308,9 @@ def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
     )
 
 
-def _is_gpu_tensor(node: cst.Attribute) -> bool:
-    """Return whether an expression is a type of tensors on a GPU: `torch.cuda.FloatTensor`."""
-    of_cuda = isinstance(node.value, cst.Attribute) and node.value.attr.value == "cuda"
-    return of_cuda and node.attr.value.endswith("Tensor")
+def _has_gpu_tensors(scene: FunctionSource) -> bool:
+    """Return whether a file uses types of tensors on a GPU, `torch.cuda.FloatTensor`: a flag that chooses them asks for GPUs alone."""
+    return _GPU_TENSOR.search(scene.document.text) is not None
 
 
 def _questions(scene: FunctionSource, test: cst.BaseExpression) -> list[cst.Call]:

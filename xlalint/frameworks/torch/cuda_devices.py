@@ -17,6 +17,9 @@ _CUDA: Final = "cuda"
 _MODULE: Final = "torch.cuda."
 _AVAILABLE: Final = f"{_MODULE}is_available"
 _DEVICES: Final = ("torch.device", "device")
+# What is called with a device as its first argument, and the names of arguments that are devices.
+_TAKERS: Final = ("to", "device", "set_device")
+_KEYWORDS: Final = ("device", "map_location")
 _WORDS: Final = ("cuda", "gpu")
 _DENIALS: Final = ("no", "without", "disable", "disabled", "cpu")
 # What a condition speaks of that chooses among devices, in place of asking for a GPU.
@@ -64,6 +67,68 @@ def is_formatted(node: ir.Node | None) -> bool:
     if isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name == "format":
         return is_name(node.func.value)
     return isinstance(node, ir.Bin) and is_name(node.left)
+
+
+def is_given(frame: Frame, target: ir.Node) -> bool:
+    """Return whether a name, or an attribute, is given as a device somewhere in the module: `model.to(device)`, `device=args.device`."""
+    path = path_of(target)
+    return bool(path) and path in frame.module.answers(_given_as_devices)
+
+
+def is_named_above(frame: Frame, given: ir.Node) -> bool:
+    """Return whether what is given as a device is a name that the module assigns a GPU's name to: `device = "cuda"`."""
+    path = path_of(given)
+    return bool(path) and path in frame.module.answers(_assigned_names)
+
+
+def is_spelled(value: ir.Node) -> bool:
+    """Return whether a value is a GPU's name, written or made."""
+    return is_name(value) or is_formatted(value)
+
+
+def _given_as_devices(module: ModuleInfo) -> frozenset[str]:
+    calls = [one for one in _nodes(module) if isinstance(one, ir.Call)]
+    return frozenset(path for one in calls for given in _devices_of(one) if (path := path_of(given)))
+
+
+def _assigned_names(module: ModuleInfo) -> frozenset[str]:
+    assigned = [one for one in _nodes(module) if isinstance(one, ir.Assign) and is_spelled(one.value)]
+    return frozenset(path for one in assigned for target in one.targets if (path := path_of(target)))
+
+
+def _nodes(module: ModuleInfo) -> list[object]:
+    module.reader.read_whole(module)
+    return ir.walk((module.body, *(info.body for info in module.functions)))
+
+
+def _devices_of(call: ir.Call) -> Iterator[ir.Node]:
+    yield from (value for name, value in call.keywords if name in _KEYWORDS)
+    if call.args and path_of(call.func).rpartition(".")[2] in _TAKERS:
+        yield call.args[0]
+
+
+def is_about_name(test: ir.Node) -> bool:
+    """Return whether a condition asks what a device is called: `"cuda" in device`, `device.startswith("cuda")`."""
+    if isinstance(test, ir.Compare) and len(test.ops) == 1:
+        sides = (test.left, test.rights[0])
+        return any(map(is_name, sides)) and any(path_of(one) for one in sides)
+    return isinstance(test, ir.Call) and path_of(test.func).endswith(".startswith") and any(map(is_name, test.args))
+
+
+def count_in(value: ir.Node) -> ir.Call | None:
+    """Return the call that counts the GPUs in a value, or in what is computed of it: `rank % torch.cuda.device_count()`."""
+    if isinstance(value, ir.Bin):
+        return count_in(value.left) or count_in(value.right)
+    return value if isinstance(value, ir.Call) and counts(value) else None
+
+
+def is_choice_of_types(value: ir.Node) -> bool:
+    """Return whether a choice gives a type of tensors on a GPU: `torch.cuda.FloatTensor if cuda else torch.FloatTensor`."""
+    return isinstance(value, ir.IfExp) and _is_type(path_of(value.body))
+
+
+def _is_type(path: str) -> bool:
+    return path.startswith(_MODULE) and path.endswith("Tensor")
 
 
 def chosen_of(value: ir.Node) -> ir.IfExp | None:

@@ -31,6 +31,8 @@ _RAISING = tuple(
         "CUDAGraph",
         "Event",
         "FloatTensor",
+        "HalfTensor",
+        "LongTensor",
         "Stream",
         "current_device",
         "current_stream",
@@ -42,6 +44,7 @@ _RAISING = tuple(
         "get_rng_state",
         "ipc_collect",
         "mem_get_info",
+        "memory_summary",
         "reset_peak_memory_stats",
         "set_device",
         "stream",
@@ -57,6 +60,7 @@ _ON_TPU_ALONE = (("torch_xla", "off"),)
 _OTHER_DEVICES = ("tpu", "xla", "neuron")
 _QUESTION = "if torch.cuda.is_available()"
 _CHOICE = '"cuda" if …'
+_NAME = '"cuda"'
 _NAMES_GPU = "names a GPU: where there is none, what is moved there raises"
 # What a program does that counts the devices to run on.
 _OF_SEVERAL = frozenset(("cuda", "set_device", "spawn", "DataParallel"))
@@ -85,7 +89,7 @@ def check_to(call: CallSite) -> None:
     """`model.to("cuda")`."""
     device = call.constant("device", 0)
     if begins_with_cuda(device):
-        _report(call, f'.to("{device}")', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, f'.to("{device}")', _NO_GPU, 0, "", _unless_named_above(call, "device", 0))
 
 
 @asks_about("torch", "torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group")
@@ -137,7 +141,7 @@ def check_device(call: CallSite) -> None:
     node = call.node_of("type", 0)
     device = call.constant("type", 0)
     if begins_with_cuda(device) or cuda_devices.is_formatted(node):
-        _report(call, call.spelled, _NAMES_GPU, 0, "", NOT_ON_GPU)
+        _report(call, call.spelled, _NAMES_GPU, 0, "", _unless_named_above(call, "type", 0))
 
 
 @asks_about("torch", *sorted(FACTORIES), beside="device")
@@ -145,7 +149,7 @@ def check_factory(call: CallSite) -> None:
     """`torch.zeros(2, device="cuda")`."""
     device = call.constant("device")
     if begins_with_cuda(device):
-        _report(call, f'device="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, f'device="{device}"', _NO_GPU, 0, "", _unless_named_above(call, "device"))
 
 
 @asks_about("torch", "torch.load", "torch.jit.load")
@@ -153,7 +157,13 @@ def check_load(call: CallSite) -> None:
     """`torch.load(path, map_location="cuda")`."""
     device = call.constant("map_location", 1)
     if begins_with_cuda(device):
-        _report(call, f'map_location="{device}"', _NO_GPU, 0, "", NOT_ON_GPU)
+        _report(call, f'map_location="{device}"', _NO_GPU, 0, "", _unless_named_above(call, "map_location", 1))
+
+
+def _unless_named_above(call: CallSite, keyword: str, index: int = -1) -> tuple[tuple[str, str], ...]:
+    """Give a use of a name its severity: for TorchTPU what assigns the device to it is reported, and that is enough."""
+    given = call.node_of(keyword, index)
+    return _NOT_ON_TPU if given is not None and cuda_devices.is_named_above(call.frame, given) else NOT_ON_GPU
 
 
 def _report(
@@ -185,25 +195,43 @@ def check_choice(frame: Frame, node: ir.Assign, _value: Value) -> None:
     """Look at `device = "cuda" if torch.cuda.is_available() else "cpu"`, the host where TorchTPU runs, and at what an `if` so chooses."""
     if not cuda_devices.are_named(frame):
         return
-    choice = cuda_devices.chosen_of(node.value)
+    value = node.value
+    choice = cuda_devices.chosen_of(value)
     if choice is not None:
-        if cuda_devices.asks(frame, choice.test):
-            _note(frame, choice.at, _CHOICE, "gives the host where there is no GPU: nothing runs on the TPU")
-        elif cuda_devices.is_flag(choice.test):
-            _note(frame, choice.at, _CHOICE, _NAMES_GPU, "")
+        _check_chosen(frame, choice)
     elif (
         frame.paths.tests
-        and cuda_devices.names_cuda(node.value)
+        and cuda_devices.names_cuda(value)
         and any(cuda_devices.asks(frame, test) for test in frame.paths.tests)
     ):
-        at = position(node.value) or position(node.targets[0])
-        _note(frame, at, _QUESTION, _NOTHING_RUNS)
+        _note(frame, position(value) or position(node.targets[0]), _QUESTION, _NOTHING_RUNS)
+    elif cuda_devices.is_spelled(value):
+        if any(cuda_devices.is_given(frame, one) for one in node.targets):
+            _note(frame, position(value) or position(node.targets[0]), _NAME, _NAMES_GPU, "")
+    elif cuda_devices.is_choice_of_types(value):
+        _note(frame, position(value), "torch.cuda.FloatTensor", _NO_GPU)
     else:
-        question = cuda_devices.question_of(node.value)
-        if question is not None and calls_any(frame.module, {"cuda"}):
+        _check_asked(frame, value)
+
+
+def _check_chosen(frame: Frame, choice: ir.IfExp) -> None:
+    """Look at the condition of `"cuda" if … else "cpu"`."""
+    if cuda_devices.asks(frame, choice.test) or cuda_devices.is_about_name(choice.test):
+        _note(frame, choice.at, _CHOICE, "gives the host where there is no GPU: nothing runs on the TPU")
+    elif cuda_devices.is_flag(choice.test):
+        _note(frame, choice.at, _CHOICE, _NAMES_GPU, "")
+
+
+def _check_asked(frame: Frame, value: ir.Node) -> None:
+    """Look at a flag that is set by asking for a GPU, and at how many there are."""
+    question = cuda_devices.question_of(value)
+    if question is not None:
+        if calls_any(frame.module, {"cuda"}):
             _note(frame, question.at, "torch.cuda.is_available()", _NOTHING_RUNS)
-        elif cuda_devices.counts(node.value) and calls_any(frame.module, _OF_SEVERAL):
-            _note(frame, position(node.value), "torch.cuda.device_count()", "is 0 where there is no GPU")
+        return
+    count = cuda_devices.count_in(value)
+    if count is not None and calls_any(frame.module, _OF_SEVERAL):
+        _note(frame, count.at, "torch.cuda.device_count()", "is 0 where there is no GPU")
 
 
 def _note(frame: Frame, at: int, subject: str, detail: str, variant: str = "silent") -> None:
