@@ -1,10 +1,13 @@
-"""Two graphs of torch_xla, as it writes them, are compared: in what, and on which line, do they differ?"""
+"""Two graphs of torch_xla, as XLA writes them, are compared: in what, and on which line, do they differ?"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from xlalint.verify.meters.graphs import Instruction, difference, instructions, most_like
+from xlalint.verify.environment import OWN_GRAPHS, for_torch_xla
+from xlalint.verify.meters.graphs import GraphLog, Instruction, difference, instructions, most_like
 from xlalint.verify.model import Place
 
 FILE = "/home/me/train.py"
@@ -99,3 +102,33 @@ def named(*names: str) -> list[Instruction]:
 )
 def test_most_like(graph: str, known: list[str], expected: str) -> None:
     assert most_like(named(*graph), [named(*one) for one in known]) == named(*expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        pytest.param(f"{OWN_GRAPHS}1", True, id="a folder for xlalint"),
+        pytest.param(f"a b/{OWN_GRAPHS}1", True, id="a name with blanks"),
+        pytest.param("dump", False, id="a user's own"),
+    ],
+)
+def test_only_own_folders_are_read(name: str, own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
+    monkeypatch.setenv("XLA_FLAGS", for_torch_xla(str(tmp_path / name))["XLA_FLAGS"])
+    assert (GraphLog.from_environment() is not None) == own
+
+
+def test_flags_of_a_user_that_writes_graphs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=mine")
+    assert "XLA_FLAGS" not in for_torch_xla("other")
+
+
+def test_what_was_compiled_is_told_once_in_its_order(tmp_path: Path) -> None:
+    for number, rows in ((10, 3), (9, 2)):
+        name = f"module_{number:04}.SyncTensorsGraph.7"
+        (tmp_path / f"{name}.before_optimizations.txt").write_text(graph(PARAMETER, cut(rows)))
+        (tmp_path / f"{name}.cpu_after_optimizations.txt").write_text(graph(PARAMETER, cut(rows + 1)))
+    log = GraphLog(tmp_path)
+    assert log.explain_change(nowhere) == ("xla::select: f32[3,4] was f32[2,4]", Place(FILE, 4))
+    assert list(tmp_path.iterdir()) == []
+    assert log.explain_change(nowhere) == ("", None)

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Union
 
@@ -59,8 +58,6 @@ class Recording(Struct, frozen=True):
     ended: bool = False
 
 
-_LARGEST = 32 << 20  # bytes
-
 Notice = Callable[[str, Callable[[str], None], Callable[[Event], None]], None]
 """`notice(framework, ended, note)` has `ended(name)` called for each step of a framework, `note` for what causes things."""
 
@@ -68,9 +65,7 @@ Notice = Callable[[str, Callable[[str], None], Callable[[Event], None]], None]
 class Recorder:
     """Writes a line to a file for each step of this process; those of its forks are not its own."""
 
-    def __init__(self, file: Path, notice: Notice, growing: Path | None = None) -> None:
-        """`growing` is a file to which every step appends what only steps that compile are asked for: it is emptied now and then."""
-        self._growing = growing
+    def __init__(self, file: Path, notice: Notice) -> None:
         self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._process = os.getpid()
         self._folder = os.getcwd()  # noqa: PTH109
@@ -104,8 +99,6 @@ class Recorder:
             if step is not None:
                 self._write(ScriptStepped(step))
                 self._number += 1
-                if not step.counts.compilations:
-                    self._empty()
 
     def end(self) -> None:
         """Stop watching, and tell what came after the last step."""
@@ -127,11 +120,6 @@ class Recorder:
         self._events.clear()
         self._last, self._since = total, now
         return step
-
-    def _empty(self) -> None:
-        with suppress(OSError):
-            if self._growing is not None and self._growing.stat().st_size > _LARGEST:
-                os.truncate(self._growing, 0)
 
     def _absolute(self, event: Event) -> Event:
         """An event with the whole path of its file: code knows its file as it was asked for, and may change the folder."""

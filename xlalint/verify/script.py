@@ -35,7 +35,7 @@ class Request(Struct, frozen=True):
 
     @property
     def graphs(self) -> Path:
-        """The folder for what torch_xla writes."""
+        """The folder for what XLA writes."""
         return Path(self.folder, f"{environment.OWN_GRAPHS}run")
 
 
@@ -44,7 +44,7 @@ def main() -> int:
     request = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Request)
     sys.argv = [request.what, *request.arguments]
     _prepare(request.graphs)
-    recorder = Recorder(request.record, notice_steps, request.graphs / "graphs.0")
+    recorder = Recorder(request.record, notice_steps)
     if not getattr(sys.flags, "safe_path", False):  # from here on what is imported is the script's to say
         sys.path.insert(0, _folder(request))
     recorder.begin(_main_file(request))
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def _prepare(graphs: Path) -> None:
-    """Set what frameworks read when they are imported: where to write graphs, and the CPU where there is nothing else."""
+    """Set what frameworks read when they are imported: where XLA writes graphs, and the CPU where there is nothing else."""
     graphs.mkdir()
     wanted = {**environment.for_torch_xla(str(graphs)), **environment.for_jax()}
     if find_spec("torch_tpu") is not None:

@@ -67,7 +67,7 @@ def wrap_entries(meter: Charges) -> Patches:
 
 
 def wrap_computing(meter: Charges) -> Patches:
-    """Wrap those too that compute on the device. In the graphs that torch_xla writes, what these compute then lies on no line of the
+    """Wrap those too that compute on the device. In the graphs that XLA writes, what these compute then lies on no line of the
     user's, since the innermost Python frame is the wrapper's.
     """
     made, tensor = Patches(), torch.Tensor

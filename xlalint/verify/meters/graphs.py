@@ -1,23 +1,23 @@
-"""Finds the lines that made a graph which torch_xla had not compiled before, by comparing the graphs that it writes.
+"""Finds the lines that made a graph which torch_xla had not compiled before, by comparing the graphs that XLA writes.
 
-torch_xla appends every graph that it runs to `XLA_SAVE_TENSORS_FILE`.0, if that was set when it was imported; with
-`XLA_SAVE_TENSORS_FMT=hlo` the instructions tell their values, shapes and the innermost Python line.
+XLA writes what it compiles into the folder of `--xla_dump_to`, if `XLA_FLAGS` had that when the device was first used; the text
+tells the instructions' values, shapes and the innermost Python line. Steps that compile nothing pay nothing for it.
 """
 
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from xlalint.verify.environment import OWN_GRAPHS
+from xlalint.verify.environment import own_graphs
 from xlalint.verify.model import Place
 from xlalint.verify.places import is_users
 
-_GRAPH = re.compile(r"## BEGIN_GRAPH\n(?P<text>.*?)\n## END_GRAPH", re.DOTALL)
+_WRITTEN = re.compile(r"module_(?P<number>\d+)\..*before_optimizations\.txt")
 _ENTRY = re.compile(r"^ENTRY [^\n]*\{\n(?P<body>.*?)^\}", re.DOTALL | re.MULTILINE)
 _INSTRUCTION = re.compile(
     r"^ +(?P<root>ROOT )?%(?P<name>[\w.-]+) = (?P<shape>\(.*?\)|\S+) (?P<code>[\w-]+)\((?P<operands>.*?)\)"
@@ -47,18 +47,17 @@ class Instruction(NamedTuple):
 
 
 class GraphLog:
-    """The file that torch_xla appends graphs to; what was read is removed from it."""
+    """The folder that XLA writes graphs into; what was read is removed from it, with what else it wrote about them."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._known: dict[tuple[str, ...], list[Instruction]] = {}
 
     @classmethod
     def from_environment(cls) -> GraphLog | None:
-        """The log, if there is one that was set up for xlalint and has instructions that tell what changed."""
-        file = Path(os.environ.get("XLA_SAVE_TENSORS_FILE", "") + ".0")
-        own = file.parent.name.startswith(OWN_GRAPHS) and os.environ.get("XLA_SAVE_TENSORS_FMT") == "hlo"
-        return cls(file) if own else None
+        """The log, if there is a folder that was set up for xlalint."""
+        folder = own_graphs()
+        return cls(folder) if folder else None
 
     def skip(self) -> None:
         """Treat the graphs that were written so far as known."""
@@ -74,19 +73,25 @@ class GraphLog:
 
     def _new(self) -> Iterator[tuple[list[list[Instruction]], list[Instruction]]]:
         """Each graph that was written since, if it is new, with those that were known before it."""
-        try:
-            text = self._file.read_text(encoding="utf-8", errors="replace")
-            os.truncate(self._file, 0)  # torch_xla opens it anew for each graph, to append
-        except OSError:
-            return
-        for match in _GRAPH.finditer(text):
-            graph = instructions(match["text"])
+        for text in self._texts():
+            graph = instructions(text)
             key = tuple(one.what for one in graph)
             if key not in self._known:
                 yield list(self._known.values()), graph
                 self._known[key] = graph
                 if len(self._known) > _MOST:
                     del self._known[next(iter(self._known))]
+
+    def _texts(self) -> list[str]:
+        """The graphs that were written since, in order, as text."""
+        with suppress(OSError):
+            files = list(self._folder.iterdir())
+            written = sorted((int(match["number"]), file) for file in files if (match := _WRITTEN.match(file.name)))
+            texts = [file.read_text(encoding="utf-8", errors="replace") for _, file in written]
+            for file in files:
+                file.unlink()
+            return texts
+        return []
 
 
 def instructions(text: str) -> list[Instruction]:

@@ -31,7 +31,7 @@ _TRACED_STEPS = 3  # how many steps a meter that is not thorough follows line by
 _QUIET_STEPS = 8  # that show nothing new, after which a thorough one may rest
 
 # A read moves one of these, each asked for in half a microsecond. The metric of reads takes 75 µs once it holds its 1,024 samples, and as
-# many tuples, which wake the garbage collector. The others are moved by casts and uploads too, so a meter that is not thorough leaves
+# many tuples, which wake the garbage collector. The others are moved by casts and uploads too, so a meter that wraps what computes leaves
 # them to the calls that it wraps.
 _MOVED_BY_HIDDEN_READS = ("xla::_to_cpu",)
 _MOVED_BY_READS = (*_MOVED_BY_HIDDEN_READS, "xla::_to_copy", "xla::_copy_from")
@@ -201,7 +201,7 @@ class TorchXlaMeter:
     def _reading(self, last: _Reading | None) -> _Reading:
         """The counters now; `last` itself if they did not move."""
         compilations, executions = _counter("UncachedCompile"), _executions()
-        signs = tuple(_counter(name) for name in (_MOVED_BY_READS if self._thorough else _MOVED_BY_HIDDEN_READS))
+        signs = tuple(map(_counter, _MOVED_BY_HIDDEN_READS if self._computing is not None else _MOVED_BY_READS))
         if last is not None and signs == last.signs:
             if (compilations, executions) == (last.compilations, last.executions):
                 return last
