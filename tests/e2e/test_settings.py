@@ -59,6 +59,18 @@ def test_a_file_has_a_target_of_its_own_and_the_cache_tells_them_apart(project: 
         assert with_target["serve"] == "error"
 
 
+def test_a_file_with_a_target_of_its_own_is_analysed_for_it(project: Path) -> None:
+    """What the code shows chooses where the user says nothing: a device of torch_xla, which TorchTPU does not know."""
+    text = "import torch\nimport torch_xla.core.xla_model as xm\n\ndevice = xm.xla_device()\n"
+    for name in ("serve", "train"):
+        (project / name / f"{name}_model.py").write_text(text)
+    asked = run(project, "--per-file-target", "serve/*:torch_tpu", "--output-format", "concise")
+    assert [line.partition(":")[0] for line in asked.stdout.splitlines() if "XLA527" in line] == ["serve/serve_model.py"]
+    assert "Judged for torch_xla, as the code shows" in asked.stdout
+    asked = run(project, "--per-file-target", "*:torch_tpu", "--output-format", "concise")
+    assert "Judged for" not in asked.stdout
+
+
 def test_the_configuration_says_targets_by_pattern_also_to_standard_input(project: Path) -> None:
     (project / "xlalint.toml").write_text('[per-file-target]\n"serve/*" = "torch_compile"\n')
     for name, severity in (("serve", "error"), ("train", "warning")):

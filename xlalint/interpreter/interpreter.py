@@ -162,7 +162,7 @@ class Interpreter:
             release=taught.release,
         )
         for module in program.modules:
-            own = taught.of(module.path) if taught.below and not module.followed else taught
+            own = taught if module.followed else taught.of(module.path)
             module.taught = whole if own is taught else own
         self.shown_targets = Targets(libraries.show_targets, program)
         self.shown_targets.choose()

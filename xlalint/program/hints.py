@@ -56,7 +56,8 @@ class UserHints:
         self._choose = choose
 
     def _of_file(self, path: str) -> UserHints:
-        return (self._choose(path) if self._choose is not None else None) or self
+        chosen = self._choose(path) if self._choose is not None else None
+        return self if chosen is None else chosen
 
     def target_among(self, targets: tuple[str, ...]) -> str:
         """Return the one of some targets for which files are judged; "" where it is none of them."""
