@@ -65,7 +65,8 @@ def test_a_file_with_a_target_of_its_own_is_analysed_for_it(project: Path) -> No
     for name in ("serve", "train"):
         (project / name / f"{name}_model.py").write_text(text)
     asked = run(project, "--per-file-target", "serve/*:torch_tpu", "--output-format", "concise")
-    assert [line.partition(":")[0] for line in asked.stdout.splitlines() if "XLA527" in line] == ["serve/serve_model.py"]
+    places = [line.partition(":")[0] for line in asked.stdout.splitlines() if "XLA527" in line]
+    assert places == ["serve/serve_model.py"]
     assert "Judged for torch_xla, as the code shows" in asked.stdout
     asked = run(project, "--per-file-target", "*:torch_tpu", "--output-format", "concise")
     assert "Judged for" not in asked.stdout

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.screens import shows
+from xlalint.verify.backends import NEEDS, SHARED
 
 DOCS = Path(__file__).parents[2] / "docs"
-NEEDS = {"pytorch": ("torch", "torch_xla"), "jax": ("jax",), "keras": ("tensorflow", "keras")}
+BACKENDS = {"pytorch": "torch_xla", "jax": "jax", "keras": "tensorflow"}
 _BLOCK = re.compile(r"^```(python|console)(?: (\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -32,6 +33,11 @@ def _type(command: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("page", BACKENDS)
+def test_what_a_page_installs_runs_its_commands(page: str) -> None:
+    assert f"pip install 'xlalint[{NEEDS[BACKENDS[page]].extra},tpu]'" in (DOCS / f"start-{page}.md").read_text()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
@@ -42,7 +48,7 @@ def _type(command: str, folder: Path) -> str:
     ],
 )
 def test_the_commands_of_a_page_do_what_it_shows(page: str, tmp_path: Path) -> None:
-    missing = [name for name in (*NEEDS[page], "libtpu", "psutil", "ml_dtypes") if find_spec(name) is None]
+    missing = [name for name in (*NEEDS[BACKENDS[page]].packages, "libtpu", *SHARED) if find_spec(name) is None]
     if missing:
         pytest.skip(f"{missing[0]} is not installed")
     file, compared = tmp_path / "none", 0
