@@ -17,6 +17,14 @@ MODEL = (
 )
 DATA = "class Data(Dataset):\n    def __getitem__(self, i):\n        return read(torch.rand(8))\n"
 
+MAIN = "if __name__ == '__main__':\n"
+SCALE = "class Scale:\n    def __call__(self, y):\n        return y / read(y)\n"
+BOTH = (
+    SCALE + "class Both:\n    def __init__(self):\n        self.all = Compose([Scale()])\n"
+    "    def __call__(self, y):\n        return self.all(y)\n"
+)
+TRANSFORMED = READ + DATA.replace("read(torch.rand(8))", "self.change(torch.rand(8))")
+
 AT_EACH_CALL = {
     "that nothing calls": READ,
     "that a function calls which nothing calls": READ + "def use(y):\n    return read(y)\n",
@@ -26,6 +34,12 @@ AT_EACH_CALL = {
     "that an object calls which counts what it has": READ
     + "class Box:\n    def __len__(self):\n        return 8\n    def __getitem__(self, i):\n        return read(self.rows[i])\n",
     "that a script calls in a loop": READ + "for y in load():\n    read(y)\n",
+    "that an object calls which a data set is given, and a loss": TRANSFORMED
+    + SCALE
+    + f"def loss(y):\n    return Scale()(y) + 1\n{MAIN}    data = Data(Scale())\n",
+    "that an object calls which a data set is given, and a name is kept of": TRANSFORMED
+    + SCALE
+    + f"{MAIN}    scale = Scale()\n    data = Data(scale)\n    show(scale)\n",
     "that a script calls in a comprehension": READ + "found = [read(y) for y in load()]\n",
     "that what a script calls has in a loop": READ
     + "def main(batches):\n    for y in batches:\n        read(y)\n"
@@ -59,6 +73,13 @@ OF_DATA = {
     "that a data module calls": READ
     + "from pytorch_lightning import LightningDataModule\nclass Data(LightningDataModule):\n"
     + "    def setup(self, stage):\n        self.kept = read(load())\n",
+    "that an object calls which only a data set is given": TRANSFORMED
+    + SCALE
+    + f"{MAIN}    data = Data(change=Scale())\n",
+    "that an object calls, under a name, which only a data set is given": TRANSFORMED
+    + SCALE
+    + f"{MAIN}    scale = Scale()\n    data = Data(scale)\n",
+    "that an object calls which others compose": TRANSFORMED + BOTH + f"{MAIN}    data = Data(Both())\n",
     "that a data set calls by a method": READ
     + "class Data(Dataset):\n    def __getitem__(self, i):\n        return self.get(i)\n"
     + "    def get(self, i):\n        return read(torch.rand(8))\n",

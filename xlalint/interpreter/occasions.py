@@ -11,7 +11,7 @@ result depends on for which it was asked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.call_rates import CallRates
 from xlalint.interpreter.device_loops import last_name, loops
 from xlalint.interpreter.drivers import Drivers, Role
+from xlalint.interpreter.transforms import find_transforms
 from xlalint.interpreter.uncalled import Uncalled
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
@@ -63,6 +64,7 @@ class Occasions:
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
         self.uncalled = Uncalled(program, drivers)
+        self._looked: set[FunctionInfo] = set()
         self._worked_out = False
 
     def of(self, info: FunctionInfo) -> Occasion:
@@ -96,6 +98,7 @@ class Occasions:
             self._calls.get(info) == info.ir.calls and drivers.role(info) is Role.NONE and info not in self._seldom
             for info in changed
         )
+        same = same and self._looked.isdisjoint(changed)
         same = same and (self._rates is None or not self._rates.depends_on(changed))
         same = self._worked_out and same and self.uncalled.holds_after(changed)
         return self if same else Occasions(self._program, drivers, self._kind_of)
@@ -128,6 +131,8 @@ class Occasions:
             for name in info.ir.calls:
                 callers[name].append(info)
         found = dict.fromkeys(self.uncalled.find(), Occasion.NEVER)
+        for info in self._list_methods_of_transforms():
+            found.setdefault(info, Occasion.DATA)
         for _ in range(_ROUNDS):
             fresh = {
                 info: occasion
@@ -141,6 +146,21 @@ class Occasions:
         if self.uncalled.holders:
             self._find_often(callers, found)
         return found
+
+    def _list_methods_of_transforms(self) -> Iterator[FunctionInfo]:
+        """The methods of objects that a program makes only to change the examples of its data sets."""
+        holders = self.uncalled.holders
+        if holders:
+            classes = [klass for module in self._program.modules[: self._program.linted] for klass in module.classes]
+            found, self._looked = find_transforms(
+                classes, holders, lambda one: self._is_of_data(one, self._kind_of(one))
+            )
+            for klass in found:
+                yield from [klass.module.functions[index] for index in klass.ir.methods.values()]
+
+    @staticmethod
+    def _is_of_data(klass: ClassInfo | None, kind: str) -> bool:
+        return kind == "dataset" or (not kind and _holds_examples(klass))
 
     def _find_often(
         self, callers: dict[str, list[FunctionInfo | ModuleInfo]], seldom: dict[FunctionInfo, Occasion]
@@ -178,7 +198,7 @@ class Occasions:
                 Occasion.SCRIPT if info.owner is None and info.name not in self._find_repeated(caller) else Occasion.ANY
             )
         kind = self._kind_of(caller.owner) if caller.owner is not None else ""
-        if kind == "dataset" or (not kind and _holds_examples(caller.owner)):
+        if self._is_of_data(caller.owner, kind):
             return Occasion.DATA if info.owner is None else Occasion.ANY
         known = found.get(caller, Occasion.ANY)
         if caller.name in _CONSTRUCTORS and kind in _LASTING:
