@@ -45,6 +45,13 @@ SILENT = {
                     return x[:, :kept] + latents
                 return x
         """,
+    "what a table holds behind a loop over its items": """
+        def show(x: np.ndarray):
+            found = {"scores": torch.from_numpy(x)}
+            for key, value in found.items():
+                found[key] = value.numpy()
+            return float(found["scores"][0])
+        """,
     "a parameter that NumPy's functions take": """
         def to_time(self, sigma, sigmas):
             distance = np.log(np.maximum(sigma, 1e-10)) - sigmas[:, np.newaxis]
@@ -264,6 +271,41 @@ SILENT = {
 }
 
 FOUND = {
+    "what a table holds in and behind a loop that copies all of it": (
+        """
+        def show(x: torch.Tensor):
+            found = {"scores": torch.relu(x), "boxes": torch.tanh(x)}
+            for key in found:
+                found[key] = found[key].detach().cpu().numpy()
+            return float(found["scores"][0]), int(found["boxes"][0])
+        """,
+        ["XLA302"],
+    ),
+    "what a table holds behind a loop that copies some of it": (
+        """
+        def show(x: torch.Tensor, names):
+            found = {"scores": torch.relu(x), "boxes": torch.tanh(x)}
+            for key in found:
+                if key in names:
+                    found[key] = found[key].cpu()
+            for key in names:
+                found[key] = found[key].cpu()
+            return found["scores"].sum().item()
+        """,
+        ["XLA302", "XLA301"],
+    ),
+    "what a table holds behind a loop that may end before all is copied": (
+        """
+        def show(x: torch.Tensor, last):
+            found = {"scores": torch.relu(x)}
+            for key in found:
+                if key == last:
+                    break
+                found[key] = found[key].cpu()
+            return found["scores"].sum().item()
+        """,
+        ["XLA302", "XLA301"],
+    ),
     "the branch for a tensor": (
         """
         def checked(value: torch.Tensor | float):

@@ -7,12 +7,15 @@ statements: a name is assigned after an `if` where both branches assign it, and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.device_loops import Loop
+
+_LISTING: Final = frozenset(("list", "sorted", "tuple", "set"))
+_OF_TABLES: Final = frozenset(("items", "keys"))
 
 
 def names_taken_over(node: Loop) -> frozenset[str] | None:
@@ -31,6 +34,34 @@ def names_bound(target: ir.Node) -> set[str]:
     bound: set[str] = set()
     _Uses().bind(target, bound)
     return bound
+
+
+def table_rewritten(node: ir.For) -> str:
+    """Return the name of a table to whose every key a loop over these gives a new value: `for key in table: table[key] = …`; "" of other
+    loops."""
+    key = node.target.items[0] if type(node.target) is ir.Display and node.target.items else node.target
+    over = node.iterable
+    while type(over) is ir.Call and type(over.func) is ir.Name and over.func.id in _LISTING and len(over.args) == 1:
+        over = over.args[0]
+    if type(over) is ir.Call and type(over.func) is ir.Attr and over.func.name in _OF_TABLES:
+        over = over.func.value
+    elif type(node.target) is ir.Display:
+        return ""
+    if type(key) is not ir.Name or type(over) is not ir.Name:
+        return ""
+    rewritten = any(
+        type(target) is ir.Sub
+        and type(target.value) is ir.Name
+        and target.value.id == over.id
+        and type(target.index) is ir.Name
+        and target.index.id == key.id
+        for one in node.body
+        if type(one) is ir.Assign
+        for target in one.targets
+    )
+    if not rewritten or any(type(one) is ir.Jump or type(one) is ir.Return for one in ir.walk(node.body)):
+        return ""
+    return over.id
 
 
 def _follow(node: Loop) -> _Uses:

@@ -19,6 +19,7 @@ from xlalint.abstract.values import (
     Host,
     LibraryInstance,
     LibrarySymbol,
+    Mapping,
     Sequence,
     Tensor,
     Union,
@@ -27,6 +28,7 @@ from xlalint.abstract.values import (
     function,
     host,
     is_leaf,
+    mapping,
     members,
     sequence,
 )
@@ -48,7 +50,7 @@ from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
 from xlalint.interpreter.frame_state import LoopTurns
 from xlalint.interpreter.guards import assigned_once
-from xlalint.interpreter.loop_names import names_taken_over
+from xlalint.interpreter.loop_names import names_taken_over, table_rewritten
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
@@ -568,20 +570,58 @@ def for_(frame: Frame, node: ir.For) -> bool:
     else:
         frame.loops.kind = "for"
 
+    table = _Rewritten(frame, table_rewritten(node))
+
     def once() -> bool:
         frame.statement = node.at
         before = dict(frame.env)
         bind_target(frame, node.target, element)
         frame.env.update([(name, value) for name, value in batches.items() if frame.env.get(name) is UNKNOWN])
+        table.begin_turn()
         if not frame.exec(node.body):
             frame.env = before if not frame.loops.continue_envs else frame.loops.continue_envs.pop()
+        table.end_turn()
         return True
 
     begun = _begin_loop(frame)
     falls = _loop(frame, node, once)
+    table.end()
     frame.loops.kind, frame.loops.names_before = outer
     _end_loop(frame, node, begun)
     return falls
+
+
+class _Rewritten:
+    """A table to whose every key a loop gives a new value: what it held before, it holds no more behind the loop."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        value = frame.env.get(name) if name else None
+        self._frame = frame
+        self._name = name if value is UNKNOWN or isinstance(value, Mapping) else ""
+        self._old = value if isinstance(value, Mapping) else None
+        self._given: Value = NEVER
+
+    def begin_turn(self) -> None:
+        """Set aside what the table holds, so that what the turn gives it stands alone."""
+        if self._name:
+            held = self._frame.env.get(self._name, UNKNOWN)
+            rest, items = (held.rest, held.items) if isinstance(held, Mapping) else (held, ())
+            self._frame.env[self._name] = mapping((("", rest), *items) if rest is not NEVER else items, NEVER)
+
+    def end_turn(self) -> None:
+        """Note what the turn gave, and let the table hold both."""
+        if self._name:
+            held = self._frame.env.get(self._name)
+            self._given = held.rest if isinstance(held, Mapping) else UNKNOWN
+            old = self._old if self._old is not None else mapping((), UNKNOWN)
+            self._frame.env[self._name] = mapping(old.items, join(old.rest, self._given))
+
+    def end(self) -> None:
+        if self._name and self._given is not NEVER and self._given is not UNKNOWN:
+            keys = [key for key, _ in self._old.items] if self._old is not None else []
+            self._frame.env[self._name] = mapping(tuple([(key, self._given) for key in keys]), self._given)
+        elif self._name and self._old is None:
+            self._frame.env[self._name] = UNKNOWN
 
 
 def _find_batches(frame: Frame, node: ir.For) -> dict[str, Value]:
