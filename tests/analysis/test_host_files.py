@@ -64,6 +64,10 @@ SILENT = {
         "argparse",
         "def f(net, x):\n    net.eval()\n    return x.mean().item()\n",
     ),
+    "a loop without gradients that runs nothing it is given": (
+        "argparse",
+        "def f(net, batches):\n    with torch.no_grad():\n        for x in batches:\n            show(x.mean().item())\n",
+    ),
     "a class that reads files": (
         "pandas",
         "class Table:\n    def load(self, path):\n        return open(path)\n"
@@ -71,6 +75,15 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a loop that runs a model it is given, without gradients": (
+        "argparse",
+        "def f(net, x):\n    with torch.no_grad():\n        for _ in range(64):\n            x = net(x)\n            show(x.sum().item())\n",
+    ),
+    "a loop that hands on a model that is set to evaluate, by name": (
+        "argparse",
+        "def f(net, x):\n    net.eval()\n    open('x')\n    for _ in range(64):\n        x = denoise(torch.relu(x), model=net)\n"
+        "        show(torch.relu(x).sum().item())\n",
+    ),
     "a parameter that is declared": ("pandas", "def f(x: torch.Tensor):\n    return x.sum().item()\n"),
     "a method of a solver that has a test's name": (
         "argparse",

@@ -254,6 +254,12 @@ def look(model, batches):
     while batches.left():
         model(batches.get().to(device)).sum().item()
 """
+SAMPLE = """
+def look(model, batches):
+    with torch.no_grad():
+        while batches.left():
+            model(batches.get().to(device)).sum().item()
+"""
 CALLED = {
     "at every step": (LOG, "log(loss)", "step"),
     "under a guard": (LOG, "if i % 100 == 0:\n    log(loss)", "nth-step"),
@@ -263,6 +269,11 @@ CALLED = {
     "both under a guard and at every step": (LOG, "if i % 100 == 0:\n    log(loss)\nlog(loss * 2)", "step"),
     "by what evaluates a model, for as long as it likes": (
         LOOK,
+        "if args.looks:\n    look(model, held_out)",
+        "evaluation",
+    ),
+    "by what is given a model and keeps no gradients": (
+        SAMPLE,
         "if args.looks:\n    look(model, held_out)",
         "evaluation",
     ),

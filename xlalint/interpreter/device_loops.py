@@ -37,7 +37,7 @@ class DeviceSteps(NamedTuple):
     `evaluates` those of them that set a model to evaluate. `clears` are those by which an optimizer is known that begins new gradients.
     `places` are called by what says where tensors are to be. `at_once` are targets whose device runs each operation at once: in a script
     for one of these the turns of any loop are its steps. `objects` are classes of libraries whose objects take a step where they are
-    called. `loaders` make what gives batches.
+    called. `loaders` make what gives batches. `without_gradients` keep none of what is computed under them: a model is run for its results.
     """
 
     steps: frozenset[str] = frozenset()
@@ -52,6 +52,7 @@ class DeviceSteps(NamedTuple):
     at_once: frozenset[str] = frozenset()
     objects: frozenset[str] = frozenset()
     loaders: frozenset[str] = frozenset()
+    without_gradients: frozenset[str] = frozenset()
 
 
 _WITH_BLOCKS: Final = frozenset((ir.For, ir.While, ir.If, ir.With, ir.Try, ir.Match))

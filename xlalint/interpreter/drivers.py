@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, Union
 
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, find_source, last_name, loops
@@ -68,6 +68,7 @@ class DrivenBody:
     """The loops of one body, that of a function or of a module, by what they do to the device.
 
     `clears`: some of it may begin new gradients. `at_once`: the body is that of a script whose device runs each operation at once.
+    `run` are the parameters that a function runs as models.
     """
 
     def __init__(
@@ -77,12 +78,14 @@ class DrivenBody:
         body: tuple[ir.Statement, ...],
         clears: bool = False,
         at_once: bool = False,
+        run: frozenset[str] = frozenset(),
     ) -> None:
         self._words = words
         self._calls = calls
         self._body = body
         self._clears = clears
         self._at_once = at_once
+        self._run = run
 
     def role(self) -> Role:
         """The part that a function with this body plays."""
@@ -142,7 +145,7 @@ class DrivenBody:
         if self._at_once:
             return True
         steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop) or self._acts(loop)
-        return steps or _runs(loop, _owners(self._body, self._words.models))
+        return steps or _runs(loop, self._run | _owners(self._body, self._words.models))
 
     def frequency(self, loop: Loop, *, evaluates: bool) -> Frequency:
         """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or `evaluates` one, are an
@@ -290,6 +293,7 @@ class Drivers:
         self._scripted = False
         self._driven: dict[ModuleInfo, bool] = {}
         self._for_steps: dict[FunctionInfo, dict[tuple[int, bool], bool]] = {}
+        self._evaluating: dict[FunctionInfo, bool] = {}
         self._worked_out = False
 
     # ------------------------------------------------------------------------------------------ questions
@@ -366,12 +370,29 @@ class Drivers:
         return info in self._repeated
 
     def evaluates(self, info: FunctionInfo) -> bool:
-        """Return whether a function sets a model to evaluate, and then runs it in a loop."""
-        words = self.words.evaluates
-        if words.isdisjoint(info.ir.calls) or not self.may_drive(info.module):
+        """Return whether a function sets a model to evaluate, or is given one and keeps no gradients, and then runs it in a loop."""
+        known = self._evaluating.get(info)
+        if known is None:
+            known = self._evaluating[info] = self._evaluates(info)
+        return known
+
+    def _evaluates(self, info: FunctionInfo) -> bool:
+        words, run = self.words.evaluates, self._list_run(info)
+        if (words.isdisjoint(info.ir.calls) and not run) or not self.may_drive(info.module):
             return False
-        models = _owners(info.body, words)
+        models = run | _owners(info.body, words)
         return any(_runs(loop, models) for loop in _loops(info.body))
+
+    def _list_run(self, info: FunctionInfo) -> frozenset[str]:
+        """The parameters that a function which takes no steps of training calls where it keeps no gradients: models, whoever set them to
+        evaluate."""
+        words = self.words.without_gradients
+        decorated = info.decorated(*words)
+        if (not decorated and words.isdisjoint(info.ir.calls)) or self._roles.get(info, Role.NONE) is not Role.NONE:
+            return frozenset()
+        places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if _is_under(one, words)]
+        called = {path_of(one.func) for place in places for one in ir.walk(place) if isinstance(one, ir.Call)}
+        return called.intersection([param.name for param in info.params])
 
     def infers(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate and calls it."""
@@ -596,7 +617,8 @@ class Drivers:
         return True
 
     def _body_of(self, info: FunctionInfo) -> DrivenBody:
-        return DrivenBody(self.words, self._calls.get(info, _NO_CALLS), info.body, self._clears(info.ir.calls))
+        calls, clears = self._calls.get(info, _NO_CALLS), self._clears(info.ir.calls)
+        return DrivenBody(self.words, calls, info.body, clears, run=self._list_run(info))
 
     def _note_calls(
         self,
@@ -939,7 +961,14 @@ def _runs(loop: Loop, models: set[str]) -> bool:
     """Return whether a loop calls a model, or a function that is given it, and not only a loop in it does."""
     rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
     calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))
-    return any(path_of(part) in models for one in calls for part in (one.func, *one.args))
+    return any(path_of(part) in models for one in calls for part in (one.func, *_given_to(one)))
+
+
+def _is_under(node: object, words: frozenset[str]) -> TypeGuard[ir.With]:
+    """Return whether a node is a `with` block of a call of one of these names."""
+    return isinstance(node, ir.With) and any(
+        isinstance(one, ir.Call) and last_name(one.func) in words for one, _ in node.items
+    )
 
 
 def _plain_statements(

@@ -371,6 +371,7 @@ _SEMANTICS = Semantics(
         at_once=frozenset(("torch_tpu",)),
         objects=frozenset(("timm.utils.NativeScaler", "timm.utils.cuda.NativeScaler")),
         loaders=frozenset(("DataLoader",)),
+        without_gradients=frozenset(("no_grad", "inference_mode")),
     ),
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
