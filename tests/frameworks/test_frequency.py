@@ -277,6 +277,11 @@ CALLED = {
         "if args.looks:\n    look(model, held_out)",
         "evaluation",
     ),
+    "by what is given a model that is set to evaluate": (
+        LOOK.replace("    model.eval()\n", ""),
+        "if args.looks:\n    model.eval()\n    look(model, held_out)",
+        "evaluation",
+    ),
     "by what runs a model, for as long as it likes": (
         LOOK.replace("    model.eval()\n", ""),
         "if args.looks:\n    look(model, held_out)",

@@ -80,6 +80,10 @@ LOUD = {
     + "    def test(loader):\n        model.eval()\n        seen = 0\n        for x in loader:\n"
     "            seen += torch.argmax(model(x), 1).eq(0).sum().item()\n        return seen\n"
     "    for epoch in range(3):\n        train(batches)\n        test(batches)\n",
+    "by a script that only evaluates": "model = nn.Linear(8, 8)\nmodel.eval()\nfor x in batches:\n"
+    + "    with torch.no_grad():\n        total = model(x.to(device)).sum().item()\n",
+    "by a function that a script gives what it sets to evaluate": "def test(net, loader):\n    for x in loader:\n"
+    + "        total = net(x.to(device)).sum().item()\nmodel = nn.Linear(8, 8)\nmodel.eval()\ntest(model, batches)\n",
     "by a function that only evaluates": "def test(net, loader):\n    net.eval()\n    seen = 0\n    with torch.no_grad():\n"
     "        for x in loader:\n            seen += torch.argmax(net(x), 1).sum().item()\n    return seen\n",
     "by a function that gives its model to another": "def tiled(x, net):\n    return net(x)\n"

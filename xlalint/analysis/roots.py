@@ -179,7 +179,8 @@ class Roots:
                 self._enter(candidate, called)
         if interpreter.drivers.drives_module(module):
             context = interpreter.drive_module(module)
-            interpreter.roots.append(RootContext(context, DRIVES_STEPS, 2))
+            why = EVALUATES if interpreter.drivers.only_evaluates(None, module) else DRIVES_STEPS
+            interpreter.roots.append(RootContext(context, why, 2))
             called.add(context)
         if framework:
             if self.handing.names.intersection(module.unit.calls):

@@ -115,7 +115,7 @@ class CallRates:
         found = Frequency.ONCE if function is None else self._rate_of_entry(function)
         if not site.around:
             return found
-        evaluates = function is not None and drivers.evaluates(function)
+        evaluates = drivers.only_evaluates(function, module)
         return _within(site.around, found, drivers.within(function, module), evaluates=evaluates)
 
     def _rate_of_entry(self, function: FunctionInfo) -> Frequency | None:

@@ -121,7 +121,12 @@ class DrivenBody:
 
     def drives_script(self) -> bool:
         """Return whether the body, as a script's, makes a device take steps in a loop."""
-        return self._at_once or self.drives() or self.goes_around_loops()
+        return self._at_once or self.drives() or self.goes_around_loops() or self.evaluates()
+
+    def evaluates(self) -> bool:
+        """Return whether the body sets a model to evaluate, or is given one to run, and then runs it in a loop."""
+        models = self._run | _owners(self._body, self._words.evaluates)
+        return bool(models) and any(_runs(loop, models) for loop in _loops(self._body))
 
     def goes_around_loops(self) -> bool:
         """Return whether a loop calls what leads to loops over steps."""
@@ -294,6 +299,7 @@ class Drivers:
         self._driven: dict[ModuleInfo, bool] = {}
         self._for_steps: dict[FunctionInfo, dict[tuple[int, bool], bool]] = {}
         self._evaluating: dict[FunctionInfo, bool] = {}
+        self._given: dict[FunctionInfo, set[str]] = {}
         self._worked_out = False
 
     # ------------------------------------------------------------------------------------------ questions
@@ -315,7 +321,7 @@ class Drivers:
         known = self._driven.get(module)
         if known is None:
             may = module in self._calls or (self._calls_steps(module.unit.calls) and self.may_drive(module))
-            may |= self.runs_at_once(module)
+            may |= self.runs_at_once(module) or self._evaluates_itself(module)
             body = self.within(None, module) if may else None
             known = self._driven[module] = body is not None and body.drives_script()
         return known
@@ -376,19 +382,31 @@ class Drivers:
             known = self._evaluating[info] = self._evaluates(info)
         return known
 
+    def only_evaluates(self, function: FunctionInfo | None, module: ModuleInfo) -> bool:
+        """Return whether a function evaluates, or a module's own statements do and train nothing."""
+        if function is not None:
+            return self.evaluates(function)
+        body = self.within(None, module) if self._evaluates_itself(module) else None
+        return body is not None and body.evaluates() and not body.drives() and not body.goes_around_loops()
+
     def _evaluates(self, info: FunctionInfo) -> bool:
-        words, run = self.words.evaluates, self._list_run(info)
-        if (words.isdisjoint(info.ir.calls) and not run) or not self.may_drive(info.module):
-            return False
-        models = run | _owners(info.body, words)
-        return any(_runs(loop, models) for loop in _loops(info.body))
+        may = not self.words.evaluates.isdisjoint(info.ir.calls) or bool(self._list_run(info))
+        return may and self.may_drive(info.module) and self._body_of(info).evaluates()
+
+    def _evaluates_itself(self, module: ModuleInfo) -> bool:
+        """Return whether a module's own statements may set a model to evaluate."""
+        return not self.words.evaluates.isdisjoint(module.unit.calls) and self.may_drive(module)
 
     def _list_run(self, info: FunctionInfo) -> frozenset[str]:
-        """The parameters that a function which takes no steps of training calls where it keeps no gradients: models, whoever set them to
-        evaluate."""
-        words = self.words.without_gradients
+        """The parameters of a function which takes no steps of training that are models: those that callers set to evaluate, or that it
+        calls where it keeps no gradients."""
+        words, given = self.words.without_gradients, self._given.get(info, ())
+        if self._roles.get(info, Role.NONE) is not Role.NONE:
+            return frozenset()
+        if given:
+            return frozenset(given)
         decorated = info.decorated(*words)
-        if (not decorated and words.isdisjoint(info.ir.calls)) or self._roles.get(info, Role.NONE) is not Role.NONE:
+        if not decorated and words.isdisjoint(info.ir.calls):
             return frozenset()
         places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if _is_under(one, words)]
         called = {path_of(one.func) for place in places for one in ir.walk(place) if isinstance(one, ir.Call)}
@@ -428,6 +446,7 @@ class Drivers:
         told += [(module.path, "", "") for module in self._without_device]
         told += [(module.path, "", "with a device") for module in self._with_device]
         told += [(info.module.path, info.ir.qualname, "repeated") for info in self._repeated]
+        told += [(info.module.path, info.ir.qualname, f"given {sorted(names)}") for info, names in self._given.items()]
         told += [(info.module.path, info.ir.qualname, "reached") for info in self._reached if info in self._roles]
         text = "\n".join(map("\0".join, sorted(told)))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
@@ -438,12 +457,15 @@ class Drivers:
         if self._worked_out and not any(map(self._may_matter, changed)):
             for info in changed:
                 self._for_steps.pop(info, None)
+                self._evaluating.pop(info, None)
             return self
         return Drivers(self.words, self._program)
 
     def _may_matter(self, info: FunctionInfo) -> bool:
         """Return whether a function's role, or what it assigns to attributes, may be part of what is found."""
         if info in self._roles or info in self._calls or info.ir.stores or self._calls_steps(info.ir.calls):
+            return True
+        if not self.words.evaluates.isdisjoint(info.ir.calls):
             return True
         driving = {known.module for known in self._roles}
         names = _names_leading_to(self._roles) | self.words.objects
@@ -484,6 +506,22 @@ class Drivers:
             self._with_device = driving - self._without_device
             self._scripted = any(not module.package for module in self._with_device)
             self._packages_with_device = frozenset(map(_top_package, self._with_device)) - {""}
+            for module in modules:
+                self._find_given(module)
+
+    def _find_given(self, module: ModuleInfo) -> None:
+        """Note the parameters of functions that a module's code gives models which it sets to evaluate."""
+        words = self.words.evaluates
+        holders: list[FunctionInfo | None] = [one for one in module.functions if not words.isdisjoint(one.ir.calls)]
+        if not words.isdisjoint(module.unit.calls):
+            holders.append(None)
+        for holder in holders if self.may_drive(module) else ():
+            body = holder.body if holder is not None else ir.decode_body(module.unit.body)
+            models = _owners(body, words)
+            for one in ir.walk(body):
+                if isinstance(one, ir.Call) and any(path_of(part) in models for part in _given_to(one)):
+                    for callee in self._callees(module, holder, one.func):
+                        self._given.setdefault(callee, set()).update(_names_given(callee, one, models))
 
     def _find_repeated(self) -> None:
         """Find what loops that act in an environment call, and all the loops over steps that this leads to."""
@@ -1016,6 +1054,15 @@ def _given_to(call: ir.Call) -> Iterator[ir.Node]:
     """The arguments of a call, by place and by name."""
     yield from call.args
     yield from (value for _, value in call.keywords)
+
+
+def _names_given(callee: FunctionInfo, call: ir.Call, models: set[str]) -> Iterator[str]:
+    """The names of parameters to which a call gives one of several models."""
+    bound = callee.owner is not None and not callee.decorated("staticmethod")
+    for param, given in zip(callee.params[bound:], call.args, strict=False):
+        if path_of(given) in models:
+            yield param.name
+    yield from [name for name, given in call.keywords if name and path_of(given) in models]
 
 
 def _owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[str]:

@@ -463,7 +463,7 @@ def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
     drivers, function = frame.interpreter.drivers, frame.function
     if turns:
         frame.loops.counters |= _names_counted(frame, node)
-        evaluates = function is not None and drivers.evaluates(function)
+        evaluates = drivers.only_evaluates(function, frame.module)
         return rate.in_steps(driven_body(frame).frequency(node, evaluates=evaluates))
     if driven_body(frame).goes_around(node):
         frame.loops.counters |= _names_counted(frame, node)
