@@ -77,7 +77,8 @@ SILENT = {
 FOUND = {
     "a loop that runs a model it is given, without gradients": (
         "argparse",
-        "def f(net, x):\n    with torch.no_grad():\n        for _ in range(64):\n            x = net(x)\n            show(x.sum().item())\n",
+        "def f(net, x):\n    with torch.no_grad():\n        for _ in range(64):\n"
+        "            x = net(x)\n            show(x.sum().item())\n",
     ),
     "a loop that hands on a model that is set to evaluate, by name": (
         "argparse",
