@@ -9,7 +9,7 @@ All of it is worked out once for a program, before its functions are run. What i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import IntEnum
 from hashlib import blake2b
 from types import MappingProxyType
@@ -410,7 +410,7 @@ class Drivers:
             return frozenset()
         places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if _is_under(one, words)]
         called = {path_of(one.func) for place in places for one in ir.walk(place) if isinstance(one, ir.Call)}
-        return called.intersection([param.name for param in info.params])
+        return frozenset([param.name for param in info.params if param.name in called])
 
     def infers(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate and calls it."""
@@ -995,7 +995,7 @@ def _starts_at(index: ir.Node, count: str) -> bool:
     return type(first) is ir.Name and first.id == count
 
 
-def _runs(loop: Loop, models: set[str]) -> bool:
+def _runs(loop: Loop, models: Set[str]) -> bool:
     """Return whether a loop calls a model, or a function that is given it, and not only a loop in it does."""
     rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
     calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))

@@ -605,7 +605,8 @@ class _Rewritten:
         """Set aside what the table holds, so that what the turn gives it stands alone."""
         if self._name:
             held = self._frame.env.get(self._name, UNKNOWN)
-            rest, items = (held.rest, held.items) if isinstance(held, Mapping) else (held, ())
+            table = held if isinstance(held, Mapping) else None
+            rest, items = (table.rest, table.items) if table is not None else (held, ())
             self._frame.env[self._name] = mapping((("", rest), *items) if rest is not NEVER else items, NEVER)
 
     def end_turn(self) -> None:
@@ -613,8 +614,8 @@ class _Rewritten:
         if self._name:
             held = self._frame.env.get(self._name)
             self._given = held.rest if isinstance(held, Mapping) else UNKNOWN
-            old = self._old if self._old is not None else mapping((), UNKNOWN)
-            self._frame.env[self._name] = mapping(old.items, join(old.rest, self._given))
+            rest, items = (self._old.rest, self._old.items) if self._old is not None else (UNKNOWN, ())
+            self._frame.env[self._name] = mapping(items, join(rest, self._given))
 
     def end(self) -> None:
         if self._name and self._given is not NEVER and self._given is not UNKNOWN:

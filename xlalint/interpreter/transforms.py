@@ -58,7 +58,8 @@ def _only_hands_on(holder: Holder, name: str, takers: frozenset[str]) -> bool:
     if isinstance(holder, ClassInfo):
         return False
     nodes = ir.walk(holder.body)
-    handed, kept = set(), {name}
+    handed: set[int] = set()
+    kept = {name}
     for one in nodes:
         if isinstance(one, ir.Call) and last_name(one.func) in takers:
             handed.update(map(id, ir.walk((one.args, tuple([value for _, value in one.keywords])))))
