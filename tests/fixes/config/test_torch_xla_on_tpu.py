@@ -8,14 +8,20 @@ from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 
 START = (
     "import torch\nimport torch_xla\nimport torch_xla.core.xla_model as xm\n"
-    "import torch_xla.distributed.parallel_loader as pl\n\nmodel = torch.nn.Linear(2, 2)\n"
+    "\nmodel = torch.nn.Linear(2, 2)\n"
     "opt = torch.optim.SGD(model.parameters())\n"
 )
 
 PORTED = "import torch\n\nmodel = torch.nn.Linear(2, 2)\nopt = torch.optim.SGD(model.parameters())\n"
 
 LEFT_ALONE = {
-    "a loader": ("pl.MpDeviceLoader(loader, device)\n", "no single call"),
+    "an ordinal by default": ("xm.get_ordinal(0)\n", "no equivalent"),
+    "samples without a number": ("import torch_xla.utils.utils as xu\nxu.SampleGenerator(batch)\n", "as often"),
+    "a process group by an address": (
+        "torch.distributed.init_process_group('xla', init_method='env://')\n",
+        "leave the backend",
+    ),
+    "a process group of some": ("torch.distributed.init_process_group('xla', rank=rank)\n", "leave the backend"),
     "a device by its number": ("xm.xla_device(1)\n", "number"),
     "a step that is used": (
         'loss = xm.optimizer_step(opt, optimizer_args={"closure": f})\n',
@@ -30,7 +36,9 @@ LEFT_ALONE = {
         "from torch_xla.amp import autocast\nwith autocast(device, dtype=torch.bfloat16):\n    pass\n",
         "bfloat16",
     ),
-    "processes": ("torch_xla.launch(main)\n", "no single call"),
+    "processes with what is kept": ("torch_xla.launch(main, args=kept)\n", "result of an expression"),
+    "processes that are awaited": ("running = torch_xla.launch(main)\n", "in each"),
+    "processes otherwise": ("torch_xla.launch(main, context=fork)\n", "in each"),
 }
 FIXED = {
     "the device": ("device = xm.xla_device()\n", 'device = torch.device("tpu")\n', "unsafe"),
@@ -51,6 +59,41 @@ FIXED = {
     "a closure without arguments": ("xm.add_step_closure(model.report)\n", "model.report()\n", "unsafe"),
     "a message": ("xm.master_print('a', 1)\n", "print('a', 1)\n", "unsafe"),
     "a seed": ("torch_xla.manual_seed(42)\n", "torch.manual_seed(42)\n", "unsafe"),
+    "processes": (
+        "import os\ntorch_xla.launch(main)\n",
+        'import os\nmain(int(os.environ.get("LOCAL_RANK", 0)))\n',
+        "unsafe",
+    ),
+    "processes with arguments": (
+        "import os\nimport torch_xla.distributed.xla_multiprocessing as xmp\nxmp.spawn(main, args=(flags, 2), nprocs=4)\n",
+        'import os\nmain(int(os.environ.get("LOCAL_RANK", 0)), flags, 2)\n',
+        "unsafe",
+    ),
+    "how many there are": (
+        "import os\nimport torch_xla.runtime as xr\nrate = 0.1 * xr.world_size()\n",
+        'import os\nrate = 0.1 * int(os.environ.get("WORLD_SIZE", 1))\n',
+        "unsafe",
+    ),
+    "which it is": (
+        "import os\nimport torch_xla.runtime as xr\nprint(xr.global_ordinal(), xm.get_local_ordinal())\n",
+        'import os\nprint(int(os.environ.get("RANK", 0)), int(os.environ.get("LOCAL_RANK", 0)))\n',
+        "unsafe",
+    ),
+    "whether it is the first": (
+        "import os\nif xm.is_master_ordinal():\n    print(xm.is_master_ordinal() is True)\n",
+        'import os\nif int(os.environ.get("RANK", 0)) == 0:\n    print((int(os.environ.get("RANK", 0)) == 0) is True)\n',
+        "unsafe",
+    ),
+    "a process group": (
+        "torch.distributed.init_process_group('xla', init_method='xla://')\n",
+        "torch.distributed.init_process_group()\n",
+        "unsafe",
+    ),
+    "samples": (
+        "import torch_xla.utils.utils as xu\nbatches = xu.SampleGenerator(data=(x, y), sample_count=n // 2)\n",
+        "batches = [(x, y)] * (n // 2)\n",
+        "unsafe",
+    ),
     "saving": ('xm.save(model.state_dict(), "a.pt")\n', 'torch.save(model.state_dict(), "a.pt")\n', "unsafe"),
 }
 

@@ -8,7 +8,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.removal import taken_out
-from xlalint.fixes.toolkit.text import last_name
+from xlalint.fixes.toolkit.text import atom, last_name, stands_alone
 
 _OWN = "the process's TPU is meant"
 _ONE = "gradients need no sum over processes, or `DistributedDataParallel` makes it"
@@ -19,14 +19,24 @@ _NOTHING = NoFix("no single call takes its place: the message says what does")
 _OF_GRAPHS = frozenset(("full_graph", "name", "num_different_graphs_allowed"))
 # What is called with the same arguments.
 _RENAMED = {
-    "get_ordinal": "torch.distributed.get_rank",
-    "global_ordinal": "torch.distributed.get_rank",
     "manual_seed": "torch.manual_seed",
     "save": "torch.save",
     "wait_device_ops": "torch.accelerator.synchronize",
-    "world_size": "torch.distributed.get_world_size",
-    "xrt_world_size": "torch.distributed.get_world_size",
 }
+# What a process is told of itself by torchrun, and what holds of one by itself. `torch.distributed` says so only once a group is made.
+_OF_PROCESS = {
+    "get_local_ordinal": ("LOCAL_RANK", 0),
+    "get_ordinal": ("RANK", 0),
+    "global_ordinal": ("RANK", 0),
+    "is_master_ordinal": ("RANK", 0),
+    "local_ordinal": ("LOCAL_RANK", 0),
+    "world_size": ("WORLD_SIZE", 1),
+    "xrt_world_size": ("WORLD_SIZE", 1),
+}
+_BY_TORCHRUN = "torchrun starts a process for each TPU"
+_LAUNCHERS = frozenset(("launch", "spawn"))
+# How processes are started, which torchrun is told.
+_OF_LAUNCHERS = frozenset(("args", "daemon", "debug_single_process", "join", "nprocs", "start_method"))
 _TAKES_ARGUMENTS = frozenset(("manual_seed", "save"))
 
 
@@ -132,6 +142,64 @@ def autocast(site: Site) -> Rewrite | NoFix | None:
     return Rewrite('Use `torch.autocast("tpu")`', (Replacement(*scene.span(node), text), *imports.needed), _OWN)
 
 
+def ask_environment(site: Site) -> Rewrite | NoFix | None:
+    """`xr.world_size()` → `int(os.environ.get("WORLD_SIZE", 1))`."""
+    scene, node = site.scene, site.node
+    asked = _OF_PROCESS.get(last_name(node.func)) if isinstance(node, cst.Call) else None
+    if asked is None or not isinstance(node, cst.Call):
+        return None
+    if node.args:
+        return NoFix("its arguments have no equivalent")
+    imports = Imports(scene, node)
+    text = _variable(imports, *asked)
+    if last_name(node.func) == "is_master_ordinal":
+        text = f"{text} == 0" if stands_alone(scene, node) else f"({text} == 0)"
+    return Rewrite("Ask what torchrun says", (Replacement(*scene.span(node), text), *imports.needed), _BY_TORCHRUN)
+
+
+def call_in_process(site: Site) -> Rewrite | NoFix | None:
+    """`torch_xla.launch(train, args=(flags,))` → `train(int(os.environ.get("LOCAL_RANK", 0)), flags)`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) not in _LAUNCHERS:
+        return None
+    given = {arg.keyword.value if arg.keyword else str(index): arg.value for index, arg in enumerate(node.args)}
+    called, values = given.pop("0", None), given.pop("args", given.pop("1", None))
+    if not isinstance(called, (cst.Name, cst.Attribute)) or not isinstance(values, (cst.Tuple, type(None))):
+        return NoFix("what it calls, or with what, is the result of an expression")
+    if not given.keys() <= _OF_LAUNCHERS or any(arg.star for arg in node.args) or not _is_statement(scene, node):
+        return NoFix("torchrun starts a process for each TPU: call the function in each")
+    imports = Imports(scene, node)
+    own = [] if values is None else [scene.code(one) for one in values.elements]
+    text = f"{scene.code(called)}({', '.join([_variable(imports, 'LOCAL_RANK', 0), *own])})"
+    return Rewrite("Call it in each process", (Replacement(*scene.span(node), text), *imports.needed), _BY_TORCHRUN)
+
+
+def default_group(site: Site) -> Rewrite | NoFix | None:
+    """`init_process_group("xla", init_method="xla://")` → `init_process_group()`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) != "init_process_group":
+        return None
+    words = [arg.value for arg in node.args if isinstance(arg.value, cst.SimpleString)]
+    xlas = [one for one in words if one.raw_value in ("xla", "xla://")]
+    if len(xlas) != len(node.args):
+        return NoFix("leave the backend and `xla://` out")
+    text = f"{scene.code(node.func)}()"
+    return Rewrite("Leave the backend to the device", (Replacement(*scene.span(node), text),), _BY_TORCHRUN)
+
+
+def repeat(site: Site) -> Rewrite | NoFix | None:
+    """`xu.SampleGenerator(data=batch, sample_count=8)` → `[batch] * 8`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) != "SampleGenerator":
+        return None
+    given = {arg.keyword.value if arg.keyword else str(index): arg.value for index, arg in enumerate(node.args)}
+    data, count = given.get("data", given.get("0")), given.get("sample_count", given.get("1"))
+    if data is None or count is None or len(given) != len(("data", "sample_count")):
+        return NoFix("give the batch as often as it is taken")
+    text = f"[{atom(scene, data)}] * {atom(scene, count)}"
+    return Rewrite("Repeat the batch in a list", (Replacement(*scene.span(node), text),), "nothing changes the batch")
+
+
 def rename(site: Site) -> Rewrite | NoFix | None:
     """`xm.save(state, path)` → `torch.save(state, path)`."""
     scene, node = site.scene, site.node
@@ -144,8 +212,12 @@ def rename(site: Site) -> Rewrite | NoFix | None:
         return NoFix("its arguments have no equivalent")
     imports = Imports(scene, node)
     called = f"{imports.name('torch')}{new.removeprefix('torch')}"
-    assumed = _OWN if "distributed" not in new else "the processes are joined in a process group"
-    return Rewrite(f"Use `{new}`", (Replacement(*scene.span(node.func), called), *imports.needed), assumed)
+    return Rewrite(f"Use `{new}`", (Replacement(*scene.span(node.func), called), *imports.needed), _OWN)
+
+
+def _variable(imports: Imports, variable: str, alone: int) -> str:
+    """Write what a process is told of itself by a variable of its environment, or what holds without torchrun."""
+    return f'int({imports.name("os")}.environ.get("{variable}", {alone}))'
 
 
 def _is_statement(scene: FunctionSource, node: cst.CSTNode) -> bool:

@@ -71,7 +71,13 @@ class Document:
 
     def scene(self, start: int) -> FunctionSource | None:
         """The outermost function or method around a byte, or the whole file for what is in none; None if it cannot be read."""
-        extent = self._function_around(start) or (0, len(self.data))
+        return self._scene(self._function_around(start) or (0, len(self.data)))
+
+    def whole(self) -> FunctionSource | None:
+        """The whole file; None if it cannot be read."""
+        return self._scene((0, len(self.data)))
+
+    def _scene(self, extent: tuple[int, int]) -> FunctionSource | None:
         if extent not in self._scenes:
             self._scenes[extent] = _read(self, *extent)
         return self._scenes[extent]
