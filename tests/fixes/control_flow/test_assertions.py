@@ -60,6 +60,14 @@ DROPPED = {
         "if ok:\n    x = x + 1\nreturn x",
     ),
     "all that a loop does": ("for _ in range(2):\n    assert (x > 0).all()\nreturn x", "return x"),
+    "all that a loop does whose variable a later loop binds anew": (
+        "for i in range(2):\n    assert (x > i).all()\nfor i in range(2):\n    x = x * i\nreturn x",
+        "for i in range(2):\n    x = x * i\nreturn x",
+    ),
+    "all that a loop does whose variable a later loop goes over": (
+        "for i in range(2):\n    assert (x > i).all()\nfor i in range(i):\n    x = x * 2\nreturn x",
+        "for i in range(2):\n    pass\nfor i in range(i):\n    x = x * 2\nreturn x",
+    ),
     "all that a loop does that leaves something": (
         "for i in range(2):\n    assert (x > i).all()\nreturn x * i",
         "for i in range(2):\n    pass\nreturn x * i",
@@ -106,23 +114,28 @@ TOLD = {
 }
 
 
+def computing(body: str) -> str:
+    """Make a module that checks what it computed, not what it was given."""
+    return module(f"x = x * 2.0\n{body}")
+
+
 @pytest.mark.parametrize(("before", "code", "why"), LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_left_alone_with_a_reason(before: str, code: str, why: str) -> None:
-    expect_left_alone(outcome(module(before), code), why)
+    expect_left_alone(outcome(computing(before), code), why)
 
 
 @pytest.mark.parametrize(("before", "after"), DROPPED.values(), ids=DROPPED)
 def test_dropped_unsafely(before: str, after: str) -> None:
-    expect_fixed(outcome(module(before), "XLA103"), module(after), "unsafe", "nothing checks any more")
+    expect_fixed(outcome(computing(before), "XLA103"), computing(after), "unsafe", "nothing checks any more")
 
 
 @pytest.mark.parametrize(("before", "after"), TOLD.values(), ids=TOLD)
 def test_what_only_tells_of_values_goes(before: str, after: str) -> None:
-    expect_fixed(outcome(module(before), "XLA101"), module(after), "unsafe")
+    expect_fixed(outcome(computing(before), "XLA101"), computing(after), "unsafe")
 
 
 def test_asynchronous_under_torch_compile() -> None:
     before = "if torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x"
-    made = outcome(module(before), "XLA103", target="torch_compile")
-    assert made.text == module("torch._assert_async(~torch.isnan(x).any(), 'NaN')\nreturn x")
+    made = outcome(computing(before), "XLA103", target="torch_compile")
+    assert made.text == computing("torch._assert_async(~torch.isnan(x).any(), 'NaN')\nreturn x")
     assert "RuntimeError" in made.message

@@ -44,6 +44,10 @@ LEFT_ALONE = {
         "if ok or y.all():\n    x = x * 2.0\nreturn x",
         "a part of the condition is not a tensor",
     ),
+    "a size": (
+        "in_size = y.long().sum()\nif in_size == 3:\n    x = x * 2.0\nreturn x",
+        "may be a size, which the host knows",
+    ),
     "a loop within": (
         "if y.all():\n    for _ in range(2):\n        x = x * 2.0\nreturn x",
         "not just a sequence of assignments",
@@ -93,6 +97,10 @@ SAFE = {
     "neither nor": (
         "if not (y.all() or x.sum() > 1):\n    x = -x\nreturn x",
         "x = torch.where(y.all() | (x.sum() > 1), x, -x)\nreturn x",
+    ),
+    "a chained comparison": (
+        "if 0 < x.sum() < 9 and y.all():\n    x = x * 2.0\nreturn x",
+        "x = torch.where(((0 < x.sum()) & (x.sum() < 9)) & y.all(), x * 2.0, x)\nreturn x",
     ),
     "the host's part stays": (
         "if ok and y.all():\n    x = x * 2.0\nreturn x",
@@ -157,8 +165,7 @@ UNSAFE = {
     "divisions by what names were made by": (
         "a = x.std()\nb = y.std()\nif a != 0 and b != 0:\n    x = x / x.std()\n    y = y / b\nreturn x, y",
         "a = x.std()\nb = y.std()\ncondition = (a != 0) & (b != 0)\n"
-        "x = torch.where(condition, x / torch.where(a != 0, x.std(), 1), x)\n"
-        "y = torch.where(condition, y / torch.where(b != 0, b, 1), y)\nreturn x, y",
+        "x = x / torch.where(condition, x.std(), 1)\ny = y / torch.where(condition, b, 1)\nreturn x, y",
         "is finite",
     ),
     "a division by what is zero where it is not chosen": (
@@ -173,7 +180,7 @@ UNSAFE = {
     ),
     "a quotient whose derivative is not finite": (
         "norm = y.sum()\nif norm > 1.0:\n    x = x / norm\nreturn x",
-        "norm = y.sum()\nx = torch.where(norm > 1.0, x / norm, x)\nreturn x",
+        "norm = y.sum()\nx = x / torch.where(norm > 1.0, norm, 1)\nreturn x",
         "the gradient of `x / norm` is finite",
     ),
     "what had no gradient": (
@@ -195,6 +202,11 @@ UNSAFE = {
         "if x.any():\n    x = x * y[3]\nreturn x",
         "x = torch.where(x.any(), x * y[3], x)\nreturn x",
         "can be computed",
+    ),
+    "a chained comparison of two tensors": (
+        "if 0 < x.sum() < y:\n    x = x * 2.0\nreturn x",
+        "x = torch.where((0 < x.sum()) & (x.sum() < y), x * 2.0, x)\nreturn x",
+        "has no dimensions",
     ),
     "a condition with dimensions": (
         "if x > 0:\n    x = x * 2.0\nreturn x",

@@ -42,6 +42,21 @@ UNGUARDED = {
     ),
 }
 UNGUARDED_UNSAFELY = {
+    "a choice by a part of the mask keeps its condition": (
+        "mask = x > 0\nif mask.any():\n    x = torch.where(mask[:1], 0.0, x)\nreturn x",
+        "mask = x > 0\nx = torch.where(mask.any(), torch.where(mask[:1], 0.0, x), x)\nreturn x",
+        "assumes",
+    ),
+    "a guard around a choice by the mask as rows": (
+        "rows = x.sum(-1) > 0\nif rows.any():\n    x = torch.where(rows.unsqueeze(-1), 0.0, x)\nreturn x",
+        "rows = x.sum(-1) > 0\nx = torch.where(rows.unsqueeze(-1), 0.0, x)\nreturn x",
+        "broadcasts to the shape of `x`",
+    ),
+    "a guard against all around a fill of rows": (
+        "rows = x.sum(-1) > 0\nif not rows.all():\n    x = x.masked_fill(~rows[..., None], 0.0)\nreturn x",
+        "rows = x.sum(-1) > 0\nx = x.masked_fill(~rows[..., None], 0.0)\nreturn x",
+        "broadcasts to the shape of `x`",
+    ),
     "a guard whose other side has a gradient": (
         "mask = x > 0\nif not mask.all():\n    x = torch.where(mask, x, y)\nreturn x",
         "mask = x > 0\nx = torch.where(mask, x, y)\nreturn x",

@@ -18,6 +18,7 @@ LEFT_ALONE = {
     "`not` beside a number": ("(not t.any()) + 1", "the code that uses it may need"),
     "not of what may be a Python bool": ("x * (not (x.ndim > 1 and not t.any()))", "may be a Python bool"),
     "a chain with a long middle": ("0 < x.abs().sum(-1).abs().max() < 1", "computed twice"),
+    "a chain that a condition reads": ("t if 0 < x.sum() < 1 else None", "rewrite the condition as a whole"),
     "a chain with a call in the middle": ("0 < torch.rand_like(t) < 1", "computed twice"),
 }
 

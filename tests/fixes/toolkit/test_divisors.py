@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.fixes.toolkit.divisors import with_safe_divisor
+from xlalint.fixes.toolkit.divisors import with_safe_divisor, write_quotient
 
 AS_WRITTEN = {
     "what is chosen where it is zero": ("a / n", "n == 0"),
@@ -20,6 +20,9 @@ AS_WRITTEN = {
     "either may be zero where it is chosen": ("a / n", "(n != 0) | (m != 0)"),
     "both need not be zero": ("a / n", "(n == 0) & (m == 0)"),
     "divided by a call": ("a / n.sum()", "n == 0"),
+    "what is finite at zero": ("n.exp()", "n > 0"),
+    "the logarithm of another": ("torch.log(n + 1)", "n > 0"),
+    "a method with a like name": ("n.logsumexp(0)", "n > 0"),
     "divided by another call": ("a / n.sum()", "n.max() == 0"),
 }
 SAFE = {
@@ -37,6 +40,14 @@ SAFE = {
     "either": (False, "a / n", "(n == 0) | (m > 0)", "a / torch.where(n == 0, 1, n)"),
     "twice": (True, "a / n + b / n", "n > 0", "a / torch.where(n > 0, n, 1) + b / torch.where(n > 0, n, 1)"),
     "a call": (True, "a / n.sum()", "n.sum() > 0", "a / torch.where(n.sum() > 0, n.sum(), 1)"),
+    "a logarithm": (True, "a * torch.log(n)", "n > 0", "a * torch.log(torch.where(n > 0, n, 1))"),
+    "the logarithm of what is detached": (
+        True,
+        "-n * n.detach().log()",
+        "n > 0",
+        "-n * torch.where(n > 0, n, 1).detach().log()",
+    ),
+    "a root": (False, "n.sqrt()", "n == 0", "torch.where(n == 0, 1, n).sqrt()"),
     "on a second line": (True, "a\n/ n", "n > 0", "a\n/ torch.where(n > 0, n, 1)"),
     "behind other letters": (True, "ä / n", "n > 0", "ä / torch.where(n > 0, n, 1)"),
 }
@@ -62,3 +73,25 @@ def test_what_made_a_name() -> None:
     made = {"n": "m.sum( )", "k": "m.max()"}
     assert with_safe_divisor("a / n", "m.sum() == 0", "torch.where", taken=False, made=made) == after
     assert with_safe_divisor("a / k", "m.sum() == 0", "torch.where", taken=False, made=made) == "a / k"
+
+
+NO_QUOTIENTS = {
+    "another value": ("x / n", "y"),
+    "a product": ("x * n", "x"),
+    "what is no name": ("x.sum() / n", "x.sum()"),
+    "not the last": ("x / n + 1", "x"),
+}
+QUOTIENTS = {
+    "where it holds": ("x / n", "x", "x / torch.where(c, n, 1)"),
+    "where it does not hold": ("x", "x / (n + 1)", "x / torch.where(c, 1, n + 1)"),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), NO_QUOTIENTS.values(), ids=NO_QUOTIENTS)
+def test_no_quotient(first: str, second: str) -> None:
+    assert write_quotient("c", first, second, "torch.where") == ""
+
+
+@pytest.mark.parametrize(("first", "second", "after"), QUOTIENTS.values(), ids=QUOTIENTS)
+def test_quotient(first: str, second: str, after: str) -> None:
+    assert write_quotient("c", first, second, "torch.where") == after

@@ -15,7 +15,7 @@ from xlalint.abstract.values import NEVER, UNKNOWN
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.bindings import value_before
 from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
-from xlalint.fixes.toolkit.dataflow import live_after, reads, uses
+from xlalint.fixes.toolkit.dataflow import leaves, live_after, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
 from xlalint.fixes.toolkit.selection import (
@@ -116,7 +116,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
         return None
     if isinstance(node.orelse, cst.If):
         return NoFix("the `elif` has to be rewritten first")
-    if _leaves(node.body) or (node.orelse is not None and _leaves(node.orelse.body)):
+    if leaves(node.body) or (node.orelse is not None and leaves(node.orelse.body)):
         return None
     return _Choice(site, node).rewrite()
 
@@ -219,6 +219,9 @@ class _Choice:
         originals = [name if step is None else step.value for step, side in steps if not side.type.number]
         self._chooser.copy(self._node, name, originals)
         indent = self._indent(asked)
+        quotient = self._chooser.quotient(asked, *sides)
+        if quotient and len(indent) + len(name) + 3 + len(quotient) <= width_of(self._scene):
+            return f"{name} = {quotient}"
         column = len(indent) + len(name) + 3
         made = call(self._chooser.function, arguments, column, "", width=width_of(self._scene))
         return f"{name} = {made}"
@@ -297,13 +300,6 @@ def _not_straight(scene: FunctionSource, node: cst.CSTNode) -> str:
     if isinstance(node, cst.AugAssign):
         return f"`{code}` changes in place what other code may hold"
     return f"the branch is not just a sequence of assignments: `{code}`"
-
-
-def _leaves(body: cst.BaseSuite) -> bool:
-    """Return whether a block ends by leaving the function or the loop."""
-    last = body.body[-1] if body.body else None
-    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) and last.body else last
-    return isinstance(small, (cst.Return, cst.Raise, cst.Break, cst.Continue))
 
 
 def _is_short(body: cst.BaseSuite) -> bool:

@@ -30,6 +30,10 @@ from xlalint.fixes.toolkit.text import block, brief, movable
 _SAVES_NOTHING = BOOLEAN | TO_BOOL | {"argmax", "argmin", "mean", "sum"}
 
 
+# Operations that give each element of their first operand, and no others.
+_ARRANGING = frozenset(("expand", "expand_as", "expand_dims", "reshape", "squeeze", "transpose", "unsqueeze", "view"))
+
+
 class _Guard(NamedTuple):
     """A mask, as code, and whether the guarded block runs if some of it is true, else if some of it is false."""
 
@@ -211,7 +215,7 @@ class _Block:
         if isinstance(call.func, cst.Attribute) and operands[0] is call.func.value:  # x.where(mask, other)
             operands = [operands[1], operands[0], operands[2]]
         kept, other = (operands[2], operands[1]) if self._guard.some else (operands[1], operands[2])
-        if scene.code(operands[0]) != self._guard.mask or scene.code(kept) != target.value:
+        if scene.code(_unarranged(scene, operands[0])) != self._guard.mask or scene.code(kept) != target.value:
             return None
         self.own.add(scene.code(call))
         fits = self._fits(operands[0], target)
@@ -249,12 +253,31 @@ class _Block:
         return copy_shows(self._scene, node, target.value, [target.value])
 
     def _is_guarded(self, mask: cst.BaseExpression) -> bool:
-        """Return whether a mask is the one that the guard tests."""
-        code = self._scene.code(mask)
+        """Return whether a mask is the one that the guard tests, perhaps arranged otherwise."""
+        mask = _unarranged(self._scene, mask)
         if self._guard.some:
-            return code == self._guard.mask
-        negated = isinstance(mask, cst.UnaryOperation) and isinstance(mask.operator, cst.BitInvert)
-        return negated and self._scene.code(mask.expression) == self._guard.mask  # type: ignore[attr-defined]
+            return self._scene.code(mask) == self._guard.mask
+        if not isinstance(mask, cst.UnaryOperation) or not isinstance(mask.operator, cst.BitInvert):
+            return False
+        return self._scene.code(_unarranged(self._scene, mask.expression)) == self._guard.mask
+
+
+def _unarranged(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return the expression all of whose elements another one holds, and no others: `mask` of `mask.unsqueeze(1)`, of `mask[..., None]`."""
+    while True:
+        if isinstance(node, cst.Subscript) and all(_keeps_all(scene, one.slice) for one in node.slice):
+            node = node.value
+        elif (
+            isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and operation(scene, node) in _ARRANGING
+        ):
+            node = arguments_of(scene, node)[0]
+        else:
+            return node
+
+
+def _keeps_all(scene: FunctionSource, part: cst.BaseSlice) -> bool:
+    """Return whether a part of an index leaves nothing out: `None`, `...` and `:`."""
+    return scene.code(part) in ("None", "...", ":")
 
 
 def _is_writable(scene: FunctionSource, target: cst.Subscript) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import libcst as cst
@@ -11,6 +10,13 @@ from xlalint.abstract.values import Const, Host, Tensor, Value, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
+from xlalint.fixes.toolkit.chained_comparisons import (
+    assumed_of_chain,
+    is_chain,
+    list_operands,
+    pairs_of,
+    refusal_of_chain,
+)
 from xlalint.fixes.toolkit.consumers import Consumer, consumers, in_test
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
@@ -20,79 +26,27 @@ from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import argument, atom, bare_extent, stands_alone
 
 _NUMPY_LIKE = {"torch": "torch", "jax": "jax.numpy"}
-_LONGEST_TWICE = 24  # characters of code that a chained comparison may say twice
-_COMPARING = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual, cst.Equal, cst.NotEqual)
+_WHOLE_CONDITION = "a condition reads the result: rewrite the condition as a whole (XLA101)"
 
 
 def chained_comparison(site: Site) -> Rewrite | NoFix | None:
     """`low < x < high` → `(low < x) & (x < high)`, which gives the same bools."""
     scene, node = site.scene, site.node
-    if not isinstance(node, cst.Comparison) or not _is_chain(node):
+    if not isinstance(node, cst.Comparison) or not is_chain(node):
         return None
-    if not in_test(scene, node) and _outermost(scene, node) is not None:
+    if in_test(scene, node):
+        return NoFix(_WHOLE_CONDITION)
+    if _outermost(scene, node) is not None:
         return None
-    refused = _refusal_of_chain(scene, node, site.framework)
+    refused = refusal_of_chain(scene, node, site.framework)
     if refused:
         return NoFix(refused)
     between = f"\n{scene.indent(node)}& " if node.lpar and "\n" in scene.code(node) else " & "
-    text = between.join(_pairs(scene, node))
+    text = between.join(pairs_of(scene, node))
     if not stands_alone(scene, node):
         text = f"({text})"
-    assumed = list(_assumed_of_chain(scene, node, site.framework))
+    assumed = list(assumed_of_chain(scene, node, site.framework))
     return Rewrite("Use `&` between the comparisons", (Replacement(*scene.span(node), text),), all_of(assumed))
-
-
-def _is_chain(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Comparison) and len(node.comparisons) > 1
-
-
-def _refusal_of_chain(scene: FunctionSource, node: cst.Comparison, framework: str) -> str:
-    """Why a chained comparison cannot be taken apart, a line; "" if it can."""
-    if not all(isinstance(one.operator, _COMPARING) for one in node.comparisons):
-        return "the chain contains `in` or `is`: write its parts with `&` between them"
-    if any(scene.descend(node, cst.Comment)):
-        return "there is a comment inside the comparison: write its parts with `&` between them"
-    for middle in node.comparisons[:-1]:
-        code = scene.code(middle.comparator)
-        if speculate(scene, [middle.comparator], framework).barrier or len(code) > _LONGEST_TWICE:
-            return f"`{code}` would be computed twice: give it a name, and write the comparisons with `&` between them"
-    for operand in _list_operands(node):
-        value = scene.value(operand)
-        if not values.is_tensor(value, framework) and not values.is_number(value):
-            return f"`{scene.code(operand)}` is not known to be a tensor or a number"
-    barrier = speculate(scene, _list_operands(node)[2:], framework).barrier
-    return f"{barrier}, and the comparison before it decides whether that happens" if barrier else ""
-
-
-def _assumed_of_chain(scene: FunctionSource, node: cst.Comparison, framework: str) -> Iterator[str]:
-    types = Types(scene, framework)
-    if not _one_shape(types.of(one).shape for one in _list_operands(node)):
-        yield "the operands have one shape"
-    for code in speculate(scene, _list_operands(node)[2:], framework).risks:
-        yield f"`{code}` can always be computed"
-
-
-def _one_shape(shapes: Iterable[str]) -> bool:
-    """Return whether tensors surely have one shape. Numbers and tensors without dimensions fit any."""
-    found = set(shapes) - {SCALAR}
-    return len(found) < 2 and "" not in found
-
-
-def _list_operands(node: cst.Comparison) -> list[cst.BaseExpression]:
-    return [node.left, *(one.comparator for one in node.comparisons)]
-
-
-def _pairs(scene: FunctionSource, node: cst.Comparison) -> Iterator[str]:
-    left = node.left
-    for one in node.comparisons:
-        sign = scene.code(one.operator)
-        yield f"({_side(scene, left)} {sign} {_side(scene, one.comparator)})"
-        left = one.comparator
-
-
-def _side(scene: FunctionSource, node: cst.BaseExpression) -> str:
-    code = scene.code(node)
-    return f"({code})" if node.lpar else code
 
 
 # ---------------------------------------------------------------------------------------------- and, or, not
@@ -114,7 +68,7 @@ def bool_operator(site: Site) -> Rewrite | NoFix | None:
     if whole is None:
         return None
     if in_test(scene, whole):
-        return NoFix("a condition reads the result: rewrite the condition as a whole (XLA101)")
+        return NoFix(_WHOLE_CONDITION)
     if any(scene.descend(whole, cst.Comment)) and site.framework == "tensorflow":
         return NoFix(
             "there is a comment inside the expression: write it with `tf.logical_and`, `logical_or`, `logical_not`"
@@ -218,7 +172,7 @@ class _Operators:
     def _refusal_of_operand(self, node: cst.BaseExpression) -> str:
         code, value = self.scene.code(node), self.scene.value(node)
         if isinstance(node, cst.Comparison) and self._is_chain_of_tensors(node):
-            return _refusal_of_chain(self.scene, node, self.framework)
+            return refusal_of_chain(self.scene, node, self.framework)
         if self._is_flag(value):
             return ""
         if not values.is_tensor(value, self.framework):
@@ -259,11 +213,11 @@ class _Operators:
         if not isinstance(node, cst.Comparison) or not self._is_chain_of_tensors(node):
             return self.scene.code(node)
         self.used.append("&")
-        self.assumed += _assumed_of_chain(self.scene, node, self.framework)
-        return " & ".join(_pairs(self.scene, node))
+        self.assumed += assumed_of_chain(self.scene, node, self.framework)
+        return " & ".join(pairs_of(self.scene, node))
 
     def _is_chain_of_tensors(self, node: cst.Comparison) -> bool:
-        return _is_chain(node) and any(values.tensors_only(self.scene.value(one)) for one in _list_operands(node))
+        return is_chain(node) and any(values.tensors_only(self.scene.value(one)) for one in list_operands(node))
 
     def _has_static_lead(self, node: cst.BaseExpression) -> bool:
         return isinstance(node, cst.BooleanOperation) and bool(self._parts(node)[0])
@@ -329,7 +283,7 @@ class _Operators:
             self.used.append(f"{tf}.logical_not")
             return f"{tf}.logical_not({self._tensorflow(node.expression)})"
         if not isinstance(node, cst.BooleanOperation):
-            return argument(self.scene, node) if not _is_chain(node) else self._leaf(node)
+            return argument(self.scene, node) if not is_chain(node) else self._leaf(node)
         _, rest, _ = self._parts(node)
         self._note(rest)
         name = f"{tf}.logical_and" if isinstance(node.operator, cst.And) else f"{tf}.logical_or"
@@ -354,8 +308,8 @@ class _Operators:
     def _shape(self, node: cst.BaseExpression) -> str:
         """The shape of an operand, as `Types` tells it."""
         types = Types(self.scene, self.framework)
-        if isinstance(node, cst.Comparison) and _is_chain(node):
-            shapes = {types.of(one).shape for one in _list_operands(node)} - {SCALAR}
+        if isinstance(node, cst.Comparison) and is_chain(node):
+            shapes = {types.of(one).shape for one in list_operands(node)} - {SCALAR}
             return "" if len(shapes) > 1 else shapes.pop() if shapes else SCALAR
         if all(_is_single(one) for one in members(self.scene.value(node))):
             return SCALAR

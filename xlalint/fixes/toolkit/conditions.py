@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple, Union
 from weakref import WeakKeyDictionary
@@ -11,12 +12,22 @@ import libcst as cst
 from xlalint.abstract.values import Const, Host, Tensor, Value, members
 from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.chained_comparisons import (
+    assumed_of_chain,
+    is_chain,
+    list_operands,
+    pairs_of,
+    refusal_of_chain,
+)
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.speculation import speculate
 from xlalint.fixes.toolkit.text import atom
 
 Holder = Union[cst.If, cst.IfExp, cst.While, cst.Assert, cst.CompIf]
+
+names_size = re.compile(r"(?:^|_)(?:dims?|ndim|resolutions?|shapes?|sizes?)$").search
+"""Tells whether a word names a size, which the host knows, whatever it is annotated as."""
 
 _MODULES = {"torch": "torch", "tensorflow": "tensorflow", "jax": "jax.numpy"}
 
@@ -140,6 +151,8 @@ def _of_tensors(
         made = _as_bool(scene, one, framework, alone=len(operands) == 1, imports=imports)
         if isinstance(made, NoFix):
             return made
+        for chain in scene.descend(one, cst.Comparison):
+            assumes += assumed_of_chain(scene, chain, framework) if is_chain(chain) else []
         texts.append(made[0])
         ranks.append(made[1])
     symbol = " & " if issubclass(joint, cst.And) else " | "
@@ -163,8 +176,18 @@ def _as_bool(
         pairs = [one for one in made if not isinstance(one, NoFix)]
         text = (" & " if issubclass(kind, cst.And) else " | ").join(text for text, _ in pairs)
         return (text if alone else f"({text})", max(rank for _, rank in pairs))
-    if isinstance(node, cst.Comparison) and len(node.comparisons) > 1:
-        return NoFix("the chained comparison has to be split first (XLA104)")
+    if isinstance(node, cst.Comparison) and is_chain(node) and holds_tensor(scene, node):
+        refused = refusal_of_chain(scene, node, framework)
+        if refused:
+            return NoFix(refused)
+        text = " & ".join(pairs_of(scene, node))
+        ranks = [
+            0 if values.is_number(scene.value(one)) else values.rank_of(scene.value(one)) for one in list_operands(node)
+        ]
+        return text if alone else f"({text})", max(ranks) if min(ranks) >= 0 else -1
+    size = _find_size(scene, node)
+    if size:
+        return NoFix(f"`{size}` may be a size, which the host knows: keep it as a number")
     value = scene.value(node)
     if not values.is_tensor(value, framework):
         if framework == "torch" or not _is_either(value, framework):
@@ -188,6 +211,17 @@ def _as_bool(
         return f"{name}.cast({scene.code(node)}, {name}.bool)", values.rank_of(value)
     text = f"{atom(scene, node)} != 0"
     return text if alone else f"({text})", values.rank_of(value)
+
+
+def _find_size(scene: FunctionSource, node: cst.BaseExpression) -> str:
+    """The tensor that a comparison compares, if it is named like a size; "" without."""
+    if not isinstance(node, cst.Comparison):
+        return ""
+    for one in list_operands(node):
+        word = one.attr.value if isinstance(one, cst.Attribute) else one.value if isinstance(one, cst.Name) else ""
+        if names_size(word) and holds_tensor(scene, one):
+            return scene.code(one)
+    return ""
 
 
 def _is_either(value: Value, framework: str) -> bool:

@@ -41,6 +41,21 @@ def live_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool
     return any(item.name.value == name for one in declared for item in one.names)
 
 
+def leaves(body: cst.BaseSuite) -> bool:
+    """Return whether a block ends by leaving the function or the loop."""
+    return isinstance(_last_of(body), (cst.Return, cst.Raise, cst.Break, cst.Continue))
+
+
+def ends_function(body: cst.BaseSuite) -> bool:
+    """Return whether a block ends by leaving the function."""
+    return isinstance(_last_of(body), (cst.Return, cst.Raise))
+
+
+def _last_of(body: cst.BaseSuite) -> cst.CSTNode | None:
+    last = body.body[-1] if body.body else None
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) and last.body else last
+
+
 def reads_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> Iterator[cst.Name]:
     """The reads of a name in its function that may see what it holds behind a statement; those in nested functions are not among them."""
     function: cst.CSTNode = scene.function(statement) or scene.root
@@ -58,13 +73,16 @@ def reads_after(scene: FunctionSource, statement: cst.CSTNode, name: str) -> Ite
 
 def _bound_anew(scene: FunctionSource, statement: cst.CSTNode, read: cst.Name) -> bool:
     """Return whether a name is surely assigned between a statement and a read: by a simple statement before the read, in its block or
-    one around it that does not hold the statement."""
+    one around it that does not hold the statement, or by each turn of the loop that the read is in."""
     node: cst.CSTNode = scene.statement(read)
     while node is not statement and not scene.holds(node, statement):
         block = scene.parent(node)
         before = scene.child_towards(block, statement) if scene.holds(block, statement) else node
         since = scene.extent(before)[1] if scene.extent(before)[0] < scene.extent(node)[0] else 0
         if occurrences(scene).assigned_before(node, read.value, since):
+            return True
+        inside = isinstance(block, cst.For) and block.body is node and block is not statement
+        if inside and read.value in binds(scene, block.target):
             return True
         node = block
     return False

@@ -1,4 +1,4 @@
-"""Keeps a side of a choice from dividing by the zero that its condition tests for.
+"""Keeps a side of a choice from dividing by the zero that its condition tests for, and from taking its logarithm or root.
 
 `loss if n == 0 else total / n` never divides by zero. `where` computes both sides: the quotient that it does not choose is infinite,
 and the gradient of zero that flows into it becomes NaN. Dividing by one there changes nothing that is chosen.
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 _ZERO_WHERE_TRUE = (ast.Eq, ast.LtE)
 _ZERO_WHERE_FALSE = (ast.NotEq, ast.Gt)
 _TESTED = (ast.Name, ast.Attribute, ast.Call)
+# Functions, and methods, that are infinite at zero or have an infinite derivative there.
+_STEEP = frozenset(("log", "log10", "log2", "reciprocal", "rsqrt", "sqrt"))
 
 
 def with_safe_divisor(
@@ -36,12 +38,44 @@ def with_safe_divisor(
     return side
 
 
+def write_quotient(asked: str, first: str, second: str, where: str) -> str:
+    """Return the choice between a value and its quotient by something as one quotient; "" for another choice.
+
+    >>> write_quotient("n > 0", "x / n", "x", "torch.where")
+    'x / torch.where(n > 0, n, 1)'
+    """
+    for quotient, kept in ((first, second), (second, first)):
+        divided, plain = _parse(quotient), _parse(kept)
+        if not isinstance(divided, ast.BinOp) or not isinstance(divided.op, ast.Div) or not isinstance(plain, ast.Name):
+            continue
+        divisor = ast.get_source_segment(f"({quotient})", divided.right)
+        if ast.dump(divided.left) == ast.dump(plain) and divisor is not None:
+            chosen = f"{divisor}, 1" if quotient is first else f"1, {divisor}"
+            return f"{kept} / {where}({asked}, {chosen})"
+    return ""
+
+
 def find_divisors(side: str) -> set[str]:
-    """The names that a side divides by."""
+    """The names that a side divides by, or computes what is infinite at zero of."""
     tree = _parse(side)
-    found = ast.walk(tree) if tree is not None else ()
-    divisions = (one.right for one in found if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div))
-    return {one.id for one in divisions if isinstance(one, ast.Name)}
+    return {one.id for one in _list_divisors(tree) if isinstance(one, ast.Name)} if tree is not None else set()
+
+
+def _list_divisors(tree: ast.expr) -> list[ast.expr]:
+    """List what must not be zero in an expression."""
+    found = []
+    for one in ast.walk(tree):
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div):
+            found.append(one.right)
+        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _STEEP:
+            found.append(_unwrap_detached(one.args[0] if one.args else one.func.value))
+    return found
+
+
+def _unwrap_detached(node: ast.expr) -> ast.expr:
+    """Return what an expression cuts the gradient of: `v` of `v.detach()`."""
+    detached = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach"
+    return node.func.value if detached else node  # type: ignore[attr-defined]
 
 
 def _list_same(code: str, made: Mapping[str, str]) -> list[str]:
@@ -56,8 +90,7 @@ def _with(side: str, divisor: str, safe: str) -> str:
     tree, tested = _parse(side), _parse(divisor)
     if tree is None or tested is None:
         return side
-    divisions = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div))
-    found = [one.right for one in divisions if ast.dump(one.right) == ast.dump(tested)]
+    found = [one for one in _list_divisors(tree) if ast.dump(one) == ast.dump(tested)]
     for one in sorted(found, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         side = _exchange(side, one, safe)
     return side

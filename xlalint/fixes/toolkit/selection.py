@@ -14,7 +14,7 @@ from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
-from xlalint.fixes.toolkit.divisors import find_divisors, with_safe_divisor
+from xlalint.fixes.toolkit.divisors import find_divisors, with_safe_divisor, write_quotient
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
@@ -100,6 +100,13 @@ class Chooser:
             for one, chosen in ((first, True), (second, False))
         ]
         return [asked.text, *divided]
+
+    def quotient(self, asked: Condition, taken: Side, other: Side) -> str:
+        """The choice between a value and its quotient, as one quotient that divides by one where the value stays; "" for another choice."""
+        first, second = (other, taken) if asked.turned else (taken, other)
+        if self._framework == "tensorflow" or first.type.number or second.type.number:
+            return ""
+        return write_quotient(asked.text, first.text, second.text, self.function)
 
     def _code_of(self, name: str) -> str:
         """The code that a name was bound to in front of the choice, if it would give the same there; "" else."""
