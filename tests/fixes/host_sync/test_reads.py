@@ -29,6 +29,10 @@ def loop(body: str, end: str = "return total") -> str:
 
 
 LEFT_ALONE = {
+    "a list that is empty where it is copied": (
+        "a = []\nfor row in x:\n    a.append(row.argmax())\nif len(a) > 0:\n    return torch.stack(a)\nreturn torch.tensor(a)",
+        "may be empty there",
+    ),
     "a comment that says why": ("# ``.item()`` keeps it a number\nreturn x / s.item()", "a comment says why"),
     "a list of what has a dimension": ("return torch.tensor([t.sum(0, keepdim=True).view(1)])", "has dimensions"),
     "a condition": ("if s.item() > 0:\n    return x\nreturn t", "a condition"),
@@ -50,6 +54,8 @@ LEFT_ALONE = {
     "a view that changes": ("a = x.view(-1)[0].item()\nx += 1\nreturn x * a", "changed in place"),
     "a part that is returned": ("return x[0].item() / 2, x", "changed in place"),
     "a number for the caller": ("return s.item()", "callers get a number"),
+    "a named number for the caller, beside others": ("n = s.item()\nreturn x, n", "what `item` makes for them"),
+    "a number for the caller, beside others": ("return x, s.item()", "what `item` makes for them"),
     "a float for the caller, beside others": ("return x, float(s)", "what `float` makes for them"),
     "a named number for the caller": ("loss = s.item()\nreturn loss", "callers get a number"),
     "a comparison for the caller": ("return s.item() > 1.0", "callers get a number"),
@@ -95,7 +101,6 @@ UNSAFE = {
     "an operator": ("return x * (s + 1).item()", "return x * (s + 1).detach()", "precision"),
     "dimensions that are not known": ("return x * t.item()", "return x * t.detach()", "`t` has no dimensions"),
     "a name": ("a = s.item()\nreturn x * a, t + a", "a = s.detach()\nreturn x * a, t + a", "precision"),
-    "returned": ("return x, s.item()", "return x, s.detach()", "the caller accepts a tensor"),
     "compared": ("return x * (x > s.item())", "return x * (x > s)", "precision"),
     "compared by a name": ("a = float(s)\nreturn x * (x > a)", "a = s\nreturn x * (x > a)", "precision"),
     "compared, and computed with": (

@@ -33,6 +33,31 @@ KEPT = {
         "@torch.compile\ndef f(x: torch.Tensor) -> torch.Tensor:\n    _check(x)\n    return x * 2\n",
         "`_check` does nothing else",
     ),
+    "all that a function does where it does anything": (
+        "import torch\n\n\ndef _check(x: torch.Tensor) -> None:\n    if x.device.type == 'mps':\n        return\n"
+        "    assert (x > 0).all()\n\n\n"
+        "@torch.compile\ndef f(x: torch.Tensor) -> torch.Tensor:\n    _check(x)\n    return x * 2\n",
+        "`_check` does nothing else",
+    ),
+    "of what an inner function is given, with words": (
+        "import torch\n\n\ndef _double(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:\n    n = n - 2\n"
+        "    assert (n > 0).all(), 'too short'\n    return x * n\n\n\n"
+        "@torch.compile\ndef f(x: torch.Tensor) -> torch.Tensor:\n    return _double(x, x)\n",
+        "guards the arguments of `_double`",
+    ),
+    "that somebody asks for": (
+        append_indented(
+            TRACED, "y = x * 2\nif torch.is_anomaly_enabled():\n    assert torch.isfinite(y).all()\nreturn y"
+        ),
+        "made only under `torch.is_anomaly_enabled()`",
+    ),
+    "that ends a run": (
+        append_indented(
+            TRACED,
+            "loss = (x * 2).sum()\nif torch.isnan(loss):\n    raise RuntimeError('training stopped')\nreturn loss",
+        ),
+        "ends a run in which `loss` is no finite number",
+    ),
     "in a try": (
         append_indented(
             TRACED,
@@ -82,6 +107,17 @@ KEPT = {
         append_indented(TRACED, "if (x < 0).any():\n    raise RuntimeError('negative')\nreturn x * 2"),
         "guards the arguments of `f`",
     ),
+    "of what is given and packed, with words": (
+        append_indented(
+            TRACED.replace("x: torch.Tensor", "x"),
+            "if isinstance(x, list):\n    x = torch.stack(x)\nassert not (x == -1).any(), 'give all of them'\nreturn x * 2",
+        ),
+        "guards the arguments of `f`",
+    ),
+    "an assertion of a method of data, with words": (
+        DATA.format(check="        assert (index > 0).all(), 'negative'\n"),
+        "guards the arguments of `Graph.take`",
+    ),
     "that ties a shape to values": (
         append_indented(TRACED, "assert x.shape[0] == x.long().sum()\nreturn x * 2"),
         "ties a shape to values",
@@ -104,6 +140,10 @@ KEPT = {
     ),
 }
 DROPPED = {
+    "of a number, without words": (
+        append_indented(TRACED, "loss = (x * 2).sum()\nassert not torch.isnan(loss)\nreturn loss"),
+        append_indented(TRACED, "loss = (x * 2).sum()\nreturn loss"),
+    ),
     "where only a branch waits": (
         append_indented(TRACED, "assert (x > 0).all()\nif x.ndim == 2:\n    x = x.nonzero()\nreturn x * 2"),
         append_indented(TRACED, "if x.ndim == 2:\n    x = x.nonzero()\nreturn x * 2"),
@@ -119,6 +159,10 @@ DROPPED = {
     "of what was bound anew, with words": (
         append_indented(TRACED, "x = x * 2\nassert (x > 0).all(), 'negative'\nreturn x"),
         append_indented(TRACED, "x = x * 2\nreturn x"),
+    ),
+    "of what a method of data computes, with words": (
+        DATA.format(check="        index = index * 2\n        assert (index > 0).all(), 'negative'\n"),
+        DATA.format(check="        index = index * 2\n"),
     ),
     "an assertion of a method of data": (
         DATA.format(check="        assert (index > 0).all()\n"),

@@ -43,8 +43,10 @@ ANNOTATED = {
     "a count": ("return len(x[x > 0])", "XLA201", "int"),
     "a bool": ("return (x > 0).all() and (x < 3).all()", "XLA104", "bool"),
     "a name": ("y = max(x.sum(), 1.0)\nreturn y", "XLA106", "float"),
+    "a name in a tuple": ("y = max(x.sum(), 1.0)\nreturn y, 1.0", "XLA106", "tuple[float, float]"),
 }
 OFFERED = {
+    "a tensor beside a number": ("y = max(x.sum(), 1.0)\nreturn y, 1.0", "XLA106", " -> tuple[torch.Tensor, float]"),
     "a tensor": ("return x * 2.0 if x.sum() > 0 else x", "XLA105", " -> torch.Tensor"),
     "a number without annotation": ("return 1.0 if x.sum() > 0 else 0.0", "XLA105", ""),
     "what is read in the end": ("return x[x > 0].sum().item()", "XLA201", " -> float"),
@@ -70,6 +72,14 @@ def test_what_is_copied_one_by_one(body: str, code: str) -> None:
 @pytest.mark.parametrize(("body", "code", "returns"), ANNOTATED.values(), ids=ANNOTATED)
 def test_what_is_annotated_as_a_number(body: str, code: str, returns: str) -> None:
     expect_unchanged(function(body, f" -> {returns}"), code, f"annotated to return `{returns}`")
+
+
+def test_what_is_annotated_as_a_number_and_given_a_tensor() -> None:
+    text = (
+        "import math\nimport torch\n\n\ndef _scale(x: torch.Tensor, s: float) -> torch.Tensor:\n    return x * math.sqrt(s)\n\n\n"
+        "@torch.compile\ndef f(x: torch.Tensor) -> torch.Tensor:\n    return _scale(x, x.sum())\n"
+    )
+    expect_unchanged(text, "XLA301", "annotated as a number")
 
 
 def test_what_is_read_where_a_name_is_used() -> None:

@@ -11,7 +11,7 @@ from xlalint.abstract.values import Sequence
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.consumers import Consumer, consumers
-from xlalint.fixes.toolkit.dataflow import bindings, reads
+from xlalint.fixes.toolkit.dataflow import bindings, leaves, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
@@ -59,7 +59,7 @@ def number(site: Site) -> Rewrite | NoFix | None:
     other = _find_read_anyway(site, node, code)
     if other:
         return NoFix(f"`{other}` reads the same number all the same")
-    if found.leaves and read.how in ("float", "int", "bool"):
+    if (found.leaves and read.how in ("float", "int", "bool")) or (found.handed and read.how == "item"):
         return NoFix(
             f"callers get what `{read.how}` makes for them: return the tensor, and read it where the number is needed"
         )
@@ -303,9 +303,17 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
 
 
 def _asks_for_length(scene: FunctionSource, node: cst.Call, listed: cst.BaseExpression) -> bool:
-    """Return whether a call stands under a condition that tests its argument."""
+    """Return whether a condition that tests the argument of a call decides that it runs: around it, or in front of it and leaving."""
+    if not isinstance(listed, cst.Name):
+        return False
     tests = [one.test for one in scene.above(node) if isinstance(one, (cst.If, cst.IfExp))]
-    return isinstance(listed, cst.Name) and any(listed.value in reads(scene, test) for test in tests)
+    for one in scene.above(node):
+        if isinstance(one, cst.BaseStatement):
+            siblings, index = scene.siblings(one)
+            tests += [each.test for each in siblings[:index] if isinstance(each, cst.If) and leaves(each.body)]
+        if isinstance(one, cst.FunctionDef):
+            break
+    return any(listed.value in reads(scene, test) for test in tests)
 
 
 def _is_torch(scene: FunctionSource, node: cst.BaseExpression) -> bool:

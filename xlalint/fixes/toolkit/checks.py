@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from xlalint.abstract.values import Instance, members
+from xlalint.abstract.values import Instance, Never, members
 from xlalint.analysis.hazard import DRIVES_STEPS, EVALUATES, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.fixes.model import NoFix, Site
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.conditions import holds_tensor
+from xlalint.fixes.toolkit.conditions import holds_tensor, names_size
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource
-from xlalint.fixes.toolkit.operations import READS, operation
+from xlalint.fixes.toolkit.operations import CASTS, READS, VIEWS, arguments_of, names, operation
 from xlalint.fixes.toolkit.text import brief
 
 # Roots of chains that are no tracers: code that anyone may call, loops that drive a device, and those of evaluations and tests.
@@ -28,7 +28,9 @@ _CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__setattr__"
 _ARGUMENT_ERRORS = frozenset(("IndexError", "KeyError", "TypeError", "ValueError"))
 # What holds layers: its methods are traced along with `forward`.
 _LAYERS = re.compile(r"^(?:torch\.nn|keras|tensorflow|flax|equinox|haiku|pytorch_lightning|lightning|sonnet)\b").search
-_SHAPES = re.compile(r"(?:^|_)(?:dims?|ndim|resolutions?|shapes?|sizes?)$").search
+# What gives the elements of its first operand.
+_PACKING = VIEWS | names("as_tensor asarray clone contiguous convert_to_tensor detach from_numpy tensor") | set(CASTS)
+_FINITE = frozenset(("isfinite", "isinf", "isnan"))
 _INSTEAD = "check the data on the host, where it is loaded, or under a flag of the program's own"
 
 
@@ -45,17 +47,31 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
         return NoFix("the check does not run at every step")
     if (
         _guards_entry(site, statement, tested)
-        or _guards_data(site, statement)
+        or _guards_data(site, statement, tested)
         or _tells_callers(site, statement, tested)
     ):
         return NoFix(f"the check guards the arguments of `{hazard.function}`: {_INSTEAD}")
+    watched = _find_watched(scene, statement, tested)
+    if watched:
+        return NoFix(f"the check ends a run in which `{watched}` is no finite number: make it every n steps")
     shape = _find_shape(scene, tested)
     if shape:
         return NoFix(f"`{shape}` may be a shape, which the host knows: annotate it as a tuple or `torch.Size`")
     tied = _find_tie(scene, tested)
     if tied:
         return NoFix(f"`{tied}` ties a shape to values, on which what follows relies: {_INSTEAD}")
+    asked = next(
+        (one for one in scene.above(statement) if isinstance(one, cst.If) and _asks_for_checks(scene, one)), None
+    )
+    if asked is not None:
+        return NoFix(f"the check is made only under `{brief(scene.code(asked.test))}`")
     return _reason_around(scene, statement)
+
+
+def _asks_for_checks(scene: FunctionSource, node: cst.If) -> bool:
+    """Return whether a condition asks whether somebody looks for errors."""
+    named = [values.callee(scene.value(one.func)) for one in scene.descend(node.test, cst.Call)]
+    return "torch.is_anomaly_enabled" in named or "torch.autograd.is_anomaly_enabled" in named
 
 
 def _find_tie(scene: FunctionSource, tested: cst.CSTNode) -> str:
@@ -101,13 +117,32 @@ def _reason_around(scene: FunctionSource, statement: cst.CSTNode) -> NoFix | Non
 
 
 def _find_only_statement(function: cst.FunctionDef) -> cst.CSTNode | None:
-    """The statement that a function consists of, its docstring left out; None for several."""
+    """The statement that a function consists of, its docstring and conditions that only return left out; None for several."""
     lines = list(function.body.body)
     if len(lines) > 1 and isinstance(lines[0], cst.SimpleStatementLine):
         first = lines[0].body[0]
         text = isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
         lines = lines[1:] if text else lines
+    lines = [one for one in lines if not _only_returns(one)]
     return lines[0] if len(lines) == 1 else None
+
+
+def _only_returns(line: cst.CSTNode) -> bool:
+    """Return whether a statement is `if …: return`."""
+    if not isinstance(line, cst.If) or line.orelse is not None or len(line.body.body) != 1:
+        return False
+    inner = line.body.body[0]
+    last = inner.body[0] if isinstance(inner, cst.SimpleStatementLine) else inner
+    return isinstance(last, cst.Return) and last.value is None
+
+
+def _find_watched(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode) -> str:
+    """The one number of which a check ends the run, with words, where it is not finite: `if torch.isnan(loss): raise …`; "" for another."""
+    while isinstance(tested, cst.UnaryOperation):
+        tested = tested.expression
+    if not isinstance(tested, cst.Call) or not _has_words(scene, statement):
+        return ""
+    return brief(scene.code(arguments_of(scene, tested)[0])) if operation(scene, tested) in _FINITE else ""
 
 
 def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
@@ -126,34 +161,67 @@ def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bo
 
 
 def _tells_callers(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
-    """Return whether a check refuses, with words for who calls, just what a traced root was given: `assert (x >= 0).all(), "…"`."""
+    """Return whether a check refuses, with words for who calls, just what its function was given: `assert (x >= 0).all(), "…"`."""
     scene = site.scene
     function = scene.function(statement)
-    if function is None or len(site.hazard.trace) != 1 or not _reads_given(scene, statement, tested, function):
+    if function is None or not _reads_given(scene, statement, tested, function):
         return False
-    if any(one.msg is not None for one in scene.descend(statement, cst.Assert)):
-        return True
-    raised = (one.exc for one in scene.descend(statement, cst.Raise))
-    return any(isinstance(one, cst.Call) and bool(one.args) for one in raised)
+    return _has_words(scene, statement)
 
 
 def _reads_given(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode, function: cst.FunctionDef) -> bool:
-    """Return whether all that a test reads of a function's own are parameters that nothing has bound anew in front of it."""
+    """Return whether all that a test reads of a function's own are parameters, at most packed in front of it: `ids = torch.stack(ids)`."""
     given = {param.name.value for param in scene.descend(function.params, cst.Param)}
     read, start = reads(scene, tested) & (binds(scene, function) | given), scene.span(statement)[0]
     lines = [one for one in scene.descend(function.body, cst.Assign) if scene.span(one)[0] < start]
-    bound = {name for line in lines for target in line.targets for name in binds(scene, target)}
-    return bool(read) and read <= given - bound
+    computed = {
+        name
+        for line in lines
+        if not _packs(scene, line.value)
+        for target in line.targets
+        for name in binds(scene, target)
+    }
+    return bool(read) and read <= given - computed
 
 
-def _guards_data(site: Site, statement: cst.CSTNode) -> bool:
-    """Return whether a method of what holds data, not layers, refuses what it was given: `raise ValueError`."""
+def _packs(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression holds a name's elements, in another shape, dtype or place, or plus a number, or is never reached."""
+    if type(scene.value(node)) is Never:
+        return True
+    while isinstance(node, (cst.BinaryOperation, cst.Call)):
+        if isinstance(node, cst.BinaryOperation):
+            shifted = isinstance(node.operator, (cst.Add, cst.Subtract)) and values.is_number(scene.value(node.right))
+            operands = [node.left] if shifted else []
+        else:
+            operands = arguments_of(scene, node) if operation(scene, node) in _PACKING else []
+        if not operands:
+            return False
+        node = operands[0]
+    return isinstance(node, cst.Name)
+
+
+def _guards_data(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
+    """Return whether a method of what holds data, not layers, refuses what it was given: `raise ValueError`, `assert ok, "…"`."""
     scene, hazard = site.scene, site.hazard
-    if "." not in hazard.function or len(hazard.trace) < 2:
+    function = scene.function(statement)
+    if "." not in hazard.function or len(hazard.trace) < 2 or function is None:
         return False
-    raised = [one.exc for one in scene.descend(statement, cst.Raise) if one.exc is not None]
-    named = (scene.code(one.func if isinstance(one, cst.Call) else one) for one in raised)
-    return any(name in _ARGUMENT_ERRORS for name in named) and not _is_of_layer(scene, statement)
+    named = (scene.code(one.func if isinstance(one, cst.Call) else one) for one in _list_raised(scene, statement))
+    refuses = any(name in _ARGUMENT_ERRORS for name in named) or (
+        _has_words(scene, statement) and _reads_given(scene, statement, tested, function)
+    )
+    return refuses and not _is_of_layer(scene, statement)
+
+
+def _list_raised(scene: FunctionSource, statement: cst.CSTNode) -> list[cst.BaseExpression]:
+    return [one.exc for one in scene.descend(statement, cst.Raise) if one.exc is not None]
+
+
+def _has_words(scene: FunctionSource, statement: cst.CSTNode) -> bool:
+    """Return whether a check says what is wrong."""
+    if any(one.msg is not None for one in scene.descend(statement, cst.Assert)):
+        return True
+    return any(isinstance(one, cst.Call) and bool(one.args) for one in _list_raised(scene, statement))
 
 
 def _is_of_layer(scene: FunctionSource, statement: cst.CSTNode) -> bool:
@@ -180,7 +248,7 @@ def _find_shape(scene: FunctionSource, tested: cst.CSTNode) -> str:
         word = one.attr.value if isinstance(one, cst.Attribute) else scene.code(one)
         asked = isinstance(one, cst.Attribute) and word in ("dim", "ndim", "shape", "size")
         spelled = isinstance(holder, cst.Attribute) and holder.attr is one
-        if _SHAPES(word) and not asked and not spelled and holds_tensor(scene, one):
+        if names_size(word) and not asked and not spelled and holds_tensor(scene, one):
             return brief(scene.code(one))
     return ""
 

@@ -24,13 +24,15 @@ from xlalint.fixes.toolkit.operations import names, operation
 class Flow(NamedTuple):
     """Where a number goes: what must be so for a tensor to do there, what else has to be written, and whether it leaves the function.
 
-    `carries` says that something is computed with it through which a gradient would go, which a comparison has none of.
+    `carries` says that something is computed with it through which a gradient would go, which a comparison has none of. `handed` says that
+    it leaves the function as it is.
     """
 
     assumed: tuple[str, ...]
     edits: tuple[Replacement, ...]
     leaves: bool
     carries: bool
+    handed: bool
 
 
 def flow(
@@ -42,7 +44,7 @@ def flow(
     if refused:
         return NoFix(refused)
     edits = tuple(dict.fromkeys(follower.edits))
-    return Flow(tuple(follower.assumed), edits, follower.leaves, follower.carries)
+    return Flow(tuple(follower.assumed), edits, follower.leaves, follower.carries, follower.handed)
 
 
 # Functions of `math` by what NumPy-like libraries call them; all tensors have them as methods in PyTorch.
@@ -79,6 +81,7 @@ class _Follower:
         self.edits: list[Replacement] = []
         self.leaves = False
         self.carries = False
+        self.handed = False
         self.whole = convert != "float"
         self._followed: set[str] = set()
 
@@ -248,6 +251,7 @@ class _Follower:
                 return "callers get a number: return the tensor, and read it where the number is needed"
             if isinstance(holder, cst.Return):
                 self.leaves = self.carries = True
+                self.handed = self.handed or isinstance(node, (cst.Call, cst.Name))
                 self.assumed.append("the caller accepts a tensor where it got a number")
                 return ""
             if not isinstance(holder, holders):

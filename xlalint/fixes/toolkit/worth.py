@@ -25,6 +25,7 @@ _READING_BUILTINS = frozenset(
     f"builtins.{name}" for name in ("bool", "float", "int", "list", "print", "range", "round", "str")
 )
 _NUMBERS = frozenset(("bool", "complex", "float", "int", "str"))
+_TUPLE = re.compile(r"(?:typing\.)?[Tt]uple\[(.+)\]")
 # What copies the elements of a list to the host, one after another.
 _COPYING = frozenset(
     [f"torch.{kind}Tensor" for kind in ("", "Bool", "Byte", "Double", "Float", "Half", "Int", "Long", "Short")]
@@ -48,6 +49,9 @@ def refusal(site: Site, made: Rewrite) -> NoFix | None:
         returned = _find_contradicted(site.scene, replacement)
         if returned:
             return NoFix(f"the function is annotated to return `{returned}`, which a tensor is not")
+    told = _find_annotated(site)
+    if told:
+        return told
     if site.hazard.rule in _READ_ONLY and isinstance(site.node, cst.BaseExpression):
         reader = _find_reader(site.scene, _find_replaced(site, made))
         if reader:
@@ -128,9 +132,33 @@ def _find_contradicted(scene: FunctionSource, replacement: Replacement) -> str:
         if not start <= replacement.start < end or one.returns is None:
             continue
         annotated = scene.code(one.returns.annotation)
-        if annotated in _NUMBERS and any(_makes(scene, line, replacement) for line in _returns(scene, one)):
+        if _are_numbers(annotated) and any(_makes(scene, line, replacement) for line in _returns(scene, one)):
             return annotated
     return ""
+
+
+def _find_annotated(site: Site) -> NoFix | None:
+    """Where a parameter that is annotated as a number is a tensor in the calls that are known."""
+    scene = site.scene
+    function = scene.function(site.node)
+    if site.framework != "torch" or function is None:
+        return None
+    numbers = {
+        param.name.value
+        for param in scene.descend(function.params, cst.Param)
+        if param.annotation is not None and scene.code(param.annotation.annotation) in _NUMBERS
+    }
+    for name in scene.descend(site.node, cst.Name) if numbers else ():
+        if name.value in numbers and values.tensors_only(scene.value(name)):
+            return NoFix(f"`{name.value}` is annotated as a number: annotate it as a tensor if it is one")
+    return None
+
+
+def _are_numbers(annotated: str) -> bool:
+    """Return whether an annotation is that of a number, or of a tuple of numbers."""
+    elements = _TUPLE.fullmatch(annotated)
+    named = [one.strip() for one in elements[1].split(",")] if elements else [annotated]
+    return all(one in _NUMBERS for one in named if one != "...")
 
 
 def _returns(scene: FunctionSource, function: cst.FunctionDef) -> Iterator[cst.Return]:
@@ -146,11 +174,11 @@ def _makes(scene: FunctionSource, line: cst.Return, replacement: Replacement) ->
         return True
     if start <= replacement.start < end:
         return not any(first < replacement.start < last for first, last in _read_spans(scene, line.value))
-    if not isinstance(line.value, cst.Name):
-        return False
-    for assign in scene.descend(scene.function(line) or scene.root, cst.Assign):
+    parts = [one.value for one in line.value.elements] if isinstance(line.value, cst.Tuple) else [line.value]
+    returned = {one.value for one in parts if isinstance(one, cst.Name)}
+    for assign in scene.descend(scene.function(line) or scene.root, cst.Assign) if returned else ():
         first, last = scene.span(assign)
-        if first <= replacement.start < last and line.value.value in binds(scene, assign):
+        if first <= replacement.start < last and returned & binds(scene, assign):
             return not any(begin < replacement.start < stop for begin, stop in _read_spans(scene, assign.value))
     return False
 
