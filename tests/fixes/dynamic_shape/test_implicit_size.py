@@ -29,6 +29,10 @@ CHANGED = {
             "return torch.zeros(n**2, dtype=torch.int64, device=y.device)"
             ".scatter_add_(\n        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
         ),
+        "return torch.bincount(y, minlength=int(x.shape.numel()))": (
+            "return torch.zeros(int(x.shape.numel()), dtype=torch.int64, device=y.device).scatter_add_(\n"
+            "        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
+        ),
         "return torch.bincount(y + 1, minlength=n * 8)": "return F.one_hot((y + 1).long(), n * 8).sum(0)",
         "return x.argmax(-1).bincount()": "return F.one_hot(x.argmax(-1), x.shape[-1]).sum(0)",
     },

@@ -36,6 +36,7 @@ LEFT = {
     "a function of what is picked": ("x[m] = y[m].exp()", None),
     "what has as many rows as the mask has true elements": (FLAT + "k = x[:, 0] > 0\nx[k] = x[k].cumsum(0)", None),
     "such by a name": (FLAT + "k = x[:, 0] > 0\nz = x[k]\nx[k] = z / z.sum()", None),
+    "numbers as many as the mask has true elements": (FLAT + "k = x[:, 0] > 0\nx[k] = torch.arange(k.sum())", None),
     "picked by another mask": ("x[m] = y[~m]", None),
     "a mask of unknown rank and numbers": ("x[m, 0] = 1", None),
     "two tensors in the index": ("x[m, m] = 1", None),
@@ -107,6 +108,15 @@ CHANGED = {
         "k = torch.zeros_like(x)\nk[x > 0] = x[x > 0]\nreturn k",
         "k = torch.zeros_like(x)\nk = torch.where(x > 0, x, k)\nreturn k",
     ),
+    "whole numbers into int64 that an earlier return gave away": (
+        "n = x.int()\nk = torch.zeros_like(x, dtype=torch.long)\nif x.ndim > 3:\n    return keep(k)\nk[x > 0] = n[x > 0] + 1\nreturn k",
+        "n = x.int()\nk = torch.zeros_like(x, dtype=torch.long)\nif x.ndim > 3:\n    return keep(k)\n"
+        "k = torch.where(x > 0, n + 1, k)\nreturn k",
+    ),
+    "floats into int64": (
+        "k = torch.zeros_like(x, dtype=torch.long)\nk[x > 0] = x[x > 0] * 2\nreturn k",
+        "k = torch.zeros_like(x, dtype=torch.long)\nk.copy_(torch.where(x > 0, x * 2, k))\nreturn k",
+    ),
     "values of what was like it, and is another now": (
         "k = torch.zeros_like(x)\nx = x.double()\nk[k > 0] = x[k > 0]\nreturn k",
         "k = torch.zeros_like(x)\nx = x.double()\nk.copy_(torch.where(k > 0, x, k))\nreturn k",
@@ -121,6 +131,7 @@ def test_safe(before: str, after: str) -> None:
 
 
 UNSAFE = {
+    "what is multiplied by zero": ("x[x > 0] *= 0", "x.masked_fill_(x > 0, 0)", "`x` is finite"),
     "values picked alike from what may have fewer dimensions": (
         "k = x > 0\nx[k] = y[k] - 1",
         "k = x > 0\nx.copy_(torch.where(k, y - 1, x))",

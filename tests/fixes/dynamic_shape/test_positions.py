@@ -9,6 +9,9 @@ from tests.fixes.fixing import expect_settled, fixed
 HEAD = "import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:\n    batch, width = x.shape\n"
 
 LEFT = {
+    "the first, in a try": (
+        "try:\n        i = torch.where(x[0] > 0)[0][0]\n    except IndexError:\n        i = x.argmax()\n    return i"
+    ),
     "kept": "return torch.where(x > 0)",
     "rows of positions": "return x[(x > 0).nonzero()]",
     "with another index": "return x[torch.where(x[:, 0] > 0)[0], 0]",

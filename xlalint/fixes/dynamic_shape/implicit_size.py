@@ -111,9 +111,14 @@ def _counts(
 
 def _is_table(size: str) -> bool:
     """Return whether a size is that of a table, as of a confusion matrix: pairs of classes of each pixel, of which `one_hot` would make
-    too much.
+    too much. So is the product of a shape.
     """
     node = cst.parse_expression(size)
+    if isinstance(node, cst.Call) and len(node.args) == 1 and isinstance(node.func, cst.Name):
+        node = node.args[0].value  # int(shape.prod())
+    if isinstance(node, cst.Call):
+        named = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+        return isinstance(named, cst.Name) and named.value in ("numel", "prod")
     return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Power))
 
 

@@ -28,12 +28,14 @@ from xlalint.fixes.toolkit.indexing import (
     read_masked,
     same_rank,
 )
+from xlalint.fixes.toolkit.operations import MAKERS, NEW, operation
 from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, without_mask
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import argument, atom, brief, call, width_of
 
 _HALF = 65504  # the largest float16
+_INT64 = ("=int64", "=long", "=torch.int64", "=torch.long")
 _DEPTH = 4  # assignments that a value is followed through
 _MATCHED = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign)
 
@@ -81,6 +83,8 @@ def rewrite_augmented(site: Site) -> Rewrite | NoFix | None:
     flat = values.rank_of(scene.value(value)) == 0
     if not number and not (flat and sign in "+-"):
         return NoFix(f"it is not known that `{scene.code(value)}` is one number for all positions")
+    if number and sign == "*" and _is_zero(scene, value):
+        return found.clear(statement)
     if number and sign == "/" and not _nonzero(scene, value):
         return NoFix(f"`{scene.code(value)}` may be zero, and the gradient NaN where the mask is false")
     return found.select(statement, f"{found.place.whole} {sign} {_operand(scene, value, sign)}", "")
@@ -111,6 +115,14 @@ class _Target:
         text = self._call(statement, f"{self.place.whole}.masked_fill_", [self.place.mask, argument(scene, value)])
         return self._rewrite("Use `masked_fill_`", statement, text, assumptions)
 
+    def clear(self, statement: cst.AugAssign) -> Rewrite:
+        """Zero for all places."""
+        text = self._call(statement, f"{self.place.whole}.masked_fill_", [self.place.mask, "0"])
+        assumptions = [self.assumption]
+        if values.dtype_of(self.scene.value(self.index.base)) not in ("i", "b"):
+            assumptions.append(f"`{brief(self.scene.code(self.index.base))}` is finite")
+        return self._rewrite("Use `masked_fill_`", statement, text, assumptions)
+
     def select(self, statement: cst.Assign | cst.AugAssign, value: str, risk: str) -> Rewrite:
         """A value for each place, masked or not."""
         imports = Imports(self.scene, statement)
@@ -136,8 +148,11 @@ class _Target:
         if isinstance(statement, cst.AugAssign):
             return True  # what PyTorch refuses to write into the target, it refused before
         types = Types(self.scene, "torch")
+        made = self._made_dtype(types, statement)
+        if made in _INT64 and values.dtype_of(self.scene.value(statement.value)) in ("b", "i"):
+            return True  # of whole numbers, int64 is what any other becomes beside it
         given = types.of(statement.value).dtype
-        return given != "" and given in (types.of(self.index.base).dtype, self._made_dtype(types, statement))
+        return given != "" and given in (types.of(self.index.base).dtype, made)
 
     def _made_dtype(self, types: Types, statement: cst.Assign) -> str:
         """The dtype of what made the target, if its names still hold what they held: of `y = torch.zeros_like(x)` that of `x`."""
@@ -145,6 +160,9 @@ class _Target:
         made = definition(scene, base) if isinstance(base, cst.Name) else None
         if made is None:
             return ""
+        told = _find_told_dtype(scene, made.value)
+        if told:
+            return f"={told}"
         since = scene.span(made)[1]
         same = all(unchanged(scene, name, since, statement) for name in reads(scene, made.value))
         return types.of(made.value).dtype if same else ""
@@ -203,9 +221,22 @@ class _Target:
         return Rewrite(message, (Replacement(*self.scene.span(statement), text),), assumed)
 
 
+def _find_told_dtype(scene: FunctionSource, node: cst.BaseExpression) -> str:
+    """The code of the dtype that a call is told to give a tensor of; "" without."""
+    if not isinstance(node, cst.Call) or operation(scene, node) not in NEW:
+        return ""
+    return next(
+        (scene.code(one.value) for one in node.args if one.keyword is not None and one.keyword.value == "dtype"), ""
+    )
+
+
 def _is_packed(scene: FunctionSource, node: cst.BaseExpression, mask: cst.BaseExpression) -> bool:
     """Return whether a value is computed here from what the mask selects: its size changes with the mask whatever is done with it."""
     code, found = scene.code(mask), [node]
+    if any(
+        operation(scene, one) in MAKERS and f"{code}.sum()" in scene.code(one) for one in scene.descend(node, cst.Call)
+    ):
+        return True
     for _ in range(_DEPTH):
         inner = [one for part in found for one in scene.descend(part, cst.Subscript)]
         if any(scene.code(element.slice) == code for one in inner for element in one.slice):
@@ -298,6 +329,10 @@ def _is_limit(scene: FunctionSource, node: cst.BaseExpression) -> bool:
 
 def _nonzero(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return all(type(member) is Const and bool(member.value) for member in members(scene.value(node)))
+
+
+def _is_zero(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    return all(type(member) is Const and member.value == 0 for member in members(scene.value(node)))
 
 
 def _operand(scene: FunctionSource, node: cst.BaseExpression, sign: str) -> str:

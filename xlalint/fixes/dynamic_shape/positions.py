@@ -61,6 +61,8 @@ def first(site: Site) -> Rewrite | NoFix | None:
     whole = _item(scene, _item(scene, site.node)) if mask is not None else None
     if mask is None or whole is None or site.framework == "tensorflow":
         return None
+    if any(isinstance(one, cst.Try) and scene.holds(one.body, site.node) for one in scene.above(site.node)):
+        return NoFix(f"it is in a `try`, which may handle that `{brief(scene.code(mask))}` holds no true value")
     own = rank(scene, mask)
     if own > 1:
         return NoFix(f"`{scene.code(mask)}` has several dimensions")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import definition_at
+from xlalint.fixes.toolkit.dataflow import definition_at, ends_function
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import is_inplace, makes_new, operation
 
@@ -22,10 +22,22 @@ def owned(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
     if _in_other_loop(scene, made, statement):
         return False
     return all(
-        _stays(scene, use)
+        _stays(scene, use) or _leaves_before(scene, use, statement)
         for use in scene.descend(function, cst.Name)
         if use.value == name and (start <= scene.span(use)[0] < end or scene.function(use) is not function)
     )
+
+
+def _leaves_before(scene: FunctionSource, use: cst.Name, statement: cst.CSTNode) -> bool:
+    """Return whether the function always ends behind a use and in front of a statement: `if …: return use`."""
+    if scene.function(use) is not scene.function(statement):
+        return False
+    for holder in scene.above(use):
+        if isinstance(holder, cst.FunctionDef) or scene.holds(holder, statement):
+            return False
+        if isinstance(holder, cst.If) and scene.holds(holder.body, use) and ends_function(holder.body):
+            return True
+    return False
 
 
 def _in_other_loop(scene: FunctionSource, made: cst.CSTNode, statement: cst.CSTNode) -> bool:
