@@ -215,7 +215,7 @@ class _Block:
         if isinstance(call.func, cst.Attribute) and operands[0] is call.func.value:  # x.where(mask, other)
             operands = [operands[1], operands[0], operands[2]]
         kept, other = (operands[2], operands[1]) if self._guard.some else (operands[1], operands[2])
-        if scene.code(_unarranged(scene, operands[0])) != self._guard.mask or scene.code(kept) != target.value:
+        if scene.code(_unwrap_arranged(scene, operands[0])) != self._guard.mask or scene.code(kept) != target.value:
             return None
         self.own.add(scene.code(call))
         fits = self._fits(operands[0], target)
@@ -254,15 +254,15 @@ class _Block:
 
     def _is_guarded(self, mask: cst.BaseExpression) -> bool:
         """Return whether a mask is the one that the guard tests, perhaps arranged otherwise."""
-        mask = _unarranged(self._scene, mask)
+        mask = _unwrap_arranged(self._scene, mask)
         if self._guard.some:
             return self._scene.code(mask) == self._guard.mask
         if not isinstance(mask, cst.UnaryOperation) or not isinstance(mask.operator, cst.BitInvert):
             return False
-        return self._scene.code(_unarranged(self._scene, mask.expression)) == self._guard.mask
+        return self._scene.code(_unwrap_arranged(self._scene, mask.expression)) == self._guard.mask
 
 
-def _unarranged(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
+def _unwrap_arranged(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
     """Return the expression all of whose elements another one holds, and no others: `mask` of `mask.unsqueeze(1)`, of `mask[..., None]`."""
     while True:
         if isinstance(node, cst.Subscript) and all(_keeps_all(scene, one.slice) for one in node.slice):

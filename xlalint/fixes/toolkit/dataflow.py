@@ -81,11 +81,15 @@ def _bound_anew(scene: FunctionSource, statement: cst.CSTNode, read: cst.Name) -
         since = scene.extent(before)[1] if scene.extent(before)[0] < scene.extent(node)[0] else 0
         if occurrences(scene).assigned_before(node, read.value, since):
             return True
-        inside = isinstance(block, cst.For) and block.body is node and block is not statement
-        if inside and read.value in binds(scene, block.target):
+        if _binds_in_turn(scene, block, node, read.value) and block is not statement:
             return True
         node = block
     return False
+
+
+def _binds_in_turn(scene: FunctionSource, loop: cst.CSTNode, body: cst.CSTNode, name: str) -> bool:
+    """Return whether a loop binds a name anew in front of each turn through its body."""
+    return isinstance(loop, cst.For) and loop.body is body and name in binds(scene, loop.target)
 
 
 def uses(scene: FunctionSource, node: cst.CSTNode, name: str) -> list[cst.Name]:
