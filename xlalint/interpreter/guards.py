@@ -134,7 +134,7 @@ def asks_flag(test: ir.Node, names: Mapping[str, Value]) -> bool:
 
 
 def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
-    """Return the conditions that one assignment each of a body gives names, and that ask for a remainder."""
+    """Return the conditions that one assignment each of a body gives names, and that ask for a remainder or for one number."""
     found: dict[str, ir.Node] = {}
     stored: set[str] = set()
     for one in ir.walk(body):
@@ -142,7 +142,7 @@ def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
             continue
         for target in one.targets:
             if type(target) is ir.Name:
-                if target.id not in stored and tests_remainder(one.value):
+                if target.id not in stored and (tests_remainder(one.value) or _compares_equal(one.value)):
                     found[target.id] = one.value
                 else:
                     found.pop(target.id, None)
@@ -151,15 +151,21 @@ def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
 
 
 def spell_out(test: ir.Node, guards: Callable[[], dict[str, ir.Node]]) -> ir.Node:
-    """Return a condition with what the names in it stand for, of those that ask for a remainder: `if logs:`, `if logs or last:`."""
+    """Return a condition with what the names in it stand for, of those that ask for a turn: `if logs:`, `if step and (logs or last):`."""
     if type(test) is ir.Name:
         return guards().get(test.id, test)
     if type(test) is ir.Not:
         value = spell_out(test.value, guards)
         return test if value is test.value else ir.Not(value, test.at)
-    if type(test) is ir.Bool and any(type(one) is ir.Name for one in test.values):
-        return msgspec.structs.replace(test, values=tuple([spell_out(one, guards) for one in test.values]))
+    if type(test) is ir.Bool:
+        values = tuple([spell_out(one, guards) for one in test.values])
+        if any(one is not own for one, own in zip(values, test.values, strict=True)):
+            return msgspec.structs.replace(test, values=values)
     return test
+
+
+def _compares_equal(value: ir.Node) -> bool:
+    return type(value) is ir.Compare and value.ops == ("==",)
 
 
 def tests_equality(test: ir.Node) -> bool:
