@@ -1,4 +1,4 @@
-"""What ports of training scripts to TorchTPU need, and what hurts there: what 22 scripts hold, told by reading them.
+"""What ports of training scripts to TorchTPU need, and what hurts there: what 42 scripts hold, told by reading them.
 
 A line that ends in `#!` must be found as a warning or an error, and no other line may be.
 """
@@ -155,6 +155,74 @@ SCRIPTS = {
                 loss.backward()
                 return loss
             optimizer.step(closure)  #!
+        """,
+    "a language model's trainer by torchrun: a device for each rank, its type by its name, a batch's loss at the last step": """
+        import os
+        several = int(os.environ.get("RANK", -1)) != -1
+        device = "cuda"  #!
+        if several:
+            torch.distributed.init_process_group(backend="nccl")  #!
+            rank = int(os.environ["LOCAL_RANK"])
+            device = f"cuda:{rank}"  #!
+            torch.cuda.set_device(device)  #!
+        kind = "cuda" if "cuda" in device else "cpu"  #!
+        model = nn.Linear(4, 4)
+        model.to(device)
+        optimizer = optim.AdamW(model.parameters())
+        for step in range(1000):
+            last = step == 999
+            with torch.autocast(device_type=kind, dtype=torch.bfloat16):
+                loss = model(torch.ones(2, 4).to(device)).square().mean()
+            loss.backward()
+            optimizer.step()
+            print(f"{step}: {loss.item():.4f}")  #!
+            if step > 0 and (step % 500 == 0 or last):
+                torch.save({"model": model.state_dict(), "loss": loss.item()}, "latest.pt")
+        """,
+    "a diffusion model's trainer: ranks among the GPUs": """
+        def main():
+            assert torch.cuda.is_available(), "needs a GPU"
+            torch.distributed.init_process_group("nccl")  #!
+            rank = torch.distributed.get_rank()
+            device = rank % torch.cuda.device_count()  #!
+            torch.cuda.set_device(device)  #!
+            nn.parallel.DistributedDataParallel(nn.Linear(2, 2).to(device), device_ids=[rank])
+
+        main()
+        """,
+    "two networks against each other, with types of tensors": """
+        cuda = True if torch.cuda.is_available() else False  #!
+        generator = nn.Linear(4, 4)
+        if cuda:
+            generator.cuda()  #!
+        Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor  #!
+        """,
+    "a contrastive loss, made where its features are": """
+        class Loss(nn.Module):
+            def forward(self, features):
+                device = torch.device("cuda") if features.is_cuda else torch.device("cpu")  #!
+                return (features @ features.T * torch.eye(features.shape[0]).to(device)).mean()
+
+        Loss()(torch.ones(2, 2))
+        """,
+    "torch_xla's own: a loader, a launcher, ranks, a meter": """
+        import torch_xla
+        import torch_xla.core.xla_model as xm
+        import torch_xla.distributed.parallel_loader as pl
+        from torch_xla import runtime as xr
+
+        def train(index):
+            torch.distributed.init_process_group("xla", init_method="xla://")  #!
+            device = torch_xla.device()  #!
+            model = nn.Linear(2, 2).to(device)
+            optimizer = optim.SGD(model.parameters(), lr=0.1 * xr.world_size())  #!
+            meter = xm.RateTracker()  #!
+            for x, y in pl.MpDeviceLoader(batches, device):  #!
+                F.mse_loss(model(x), y).backward()
+                xm.optimizer_step(optimizer)  #!
+                meter.add(2)
+
+        torch_xla.launch(train)  #!
         """,
 }
 
