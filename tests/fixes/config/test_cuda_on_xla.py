@@ -89,6 +89,7 @@ FIXED_ON_TPU = {
         "with torch.autocast(device_type='cuda', dtype=torch.float16):\n    pass\n",
         'with torch.autocast("tpu", dtype=torch.bfloat16):\n    pass\n',
     ),
+    "what memory is used": ("print(torch.cuda.memory_summary())\n", "print(torch.accelerator.memory_stats())\n"),
     "waiting": ("torch.cuda.synchronize()\n", "torch.accelerator.synchronize()\n"),
     "processes": ("torch.distributed.init_process_group('nccl')\n", "torch.distributed.init_process_group()\n"),
     "processes by keyword": (

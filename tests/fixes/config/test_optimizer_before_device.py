@@ -9,12 +9,28 @@ from tests.fixes.fixing import expect_fixed, expect_left_alone, outcome
 START = "import torch\nimport torch_xla\nfrom torch import nn, optim\nmodel = nn.Linear(2, 2)\n"
 OPT = "opt = optim.SGD(model.parameters(), lr=0.1)\n"
 
+KEEPER = (
+    "class Keeper:\n    def __init__(self):\n        self.model = nn.Linear(2, 2)\n{between}    def show(self):\n        {shown}\n"
+    "Keeper().opt.step()\n"
+)
+KEPT = "        self.opt = optim.SGD(self.model.parameters(), lr=0.1)\n"
+MOVED = "        self.model.to('xla')\n"
+SHOWN = "        self.show()\n"
+
 FIXED = {
+    "an object's": (
+        KEEPER.format(between=f"{KEPT}{SHOWN}{MOVED}", shown="print(self.model)"),
+        KEEPER.format(between=f"{SHOWN}{MOVED}{KEPT}", shown="print(self.model)"),
+    ),
     "next": (f"{OPT}model.to('xla')\n", f"model.to('xla')\n{OPT}"),
     "bound again": (f"{OPT}model = model.to('xla')\nprint(opt)\n", f"model = model.to('xla')\n{OPT}print(opt)\n"),
     "with more between": (f"{OPT}print(1)\nmodel.to('xla')\n", f"print(1)\nmodel.to('xla')\n{OPT}"),
 }
 LEFT_ALONE = {
+    "an object's, used between": KEEPER.format(between=f"{KEPT}        print(self.opt)\n{MOVED}", shown="pass"),
+    "an object's, used by what is called between": KEEPER.format(
+        between=f"{KEPT}{SHOWN}{MOVED}", shown="print(self.opt)"
+    ),
     "used between": f"{OPT}print(opt)\nmodel.to('xla')\n",
     "in a block": f"{OPT}if ready:\n    model.to('xla')\n",
     "a comment": "opt = optim.SGD(model.parameters(), lr=0.1)  # slow\nmodel.to('xla')\n",

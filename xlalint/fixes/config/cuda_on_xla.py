@@ -25,6 +25,7 @@ _OF_ACCELERATOR = {
     "device": "device_index",
     "device_count": "device_count",
     "mem_get_info": "get_memory_info",
+    "memory_summary": "memory_stats",
     "reset_peak_memory_stats": "reset_peak_memory_stats",
     "synchronize": "synchronize",
 }

@@ -6,7 +6,9 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.text import last_name
 
+_KINDS: tuple[type[cst.BaseExpression], ...] = (cst.Name, cst.Attribute)
 _APART = NoFix("create the optimizer after the model was moved")
 
 
@@ -24,10 +26,11 @@ def behind(site: Site) -> Rewrite | NoFix | None:
     optimizer = before[0]
     between = block[block.index(optimizer) + 1 : place]
     names = _list_assigned(scene, optimizer)
-    used = {name.value for one in (*between, line) for name in scene.descend(one, cst.Name)}
+    used = {scene.code(name) for one in (*between, line) for kind in _KINDS for name in scene.descend(one, kind)}
     if (
         not names
         or names & used
+        or any(_reach(scene, one, names) for one in between)
         or len(optimizer.body) != 1
         or "#" in scene.document.text[slice(*scene.lines(optimizer))]
     ):
@@ -48,5 +51,18 @@ def behind(site: Site) -> Rewrite | NoFix | None:
 
 def _list_assigned(scene: FunctionSource, line: cst.CSTNode) -> set[str]:
     return {
-        target.target.value for target in scene.descend(line, cst.AssignTarget) if isinstance(target.target, cst.Name)
+        scene.code(target.target)
+        for target in scene.descend(line, cst.AssignTarget)
+        if isinstance(target.target, (cst.Name, cst.Attribute))
     }
+
+
+def _reach(scene: FunctionSource, line: cst.CSTNode, names: set[str]) -> bool:
+    """Return whether what a statement calls of the file may use an attribute: `self.restore()` with `self.optimizer` in it."""
+    own = {name.rpartition(".")[2] for name in names if "." in name}
+    called = {last_name(one.func) for one in scene.descend(line, cst.Call)} if own else set()
+    file = scene.document.whole() if called else None
+    if file is None:
+        return bool(called)
+    functions = (one for one in file.descend(file.root, cst.FunctionDef) if one.name.value in called)
+    return any(one.attr.value in own for each in functions for one in file.descend(each, cst.Attribute))
