@@ -1,4 +1,4 @@
-"""Child process for one framework, the argument: traces the pairs that `traces/` holds, and proves one of PyTorch's that is equal. Writes
+"""Child process for one backend, the argument: traces the pairs that `traces/` holds, and proves one of PyTorch's that is equal. Writes
 {"equal": {ident: bool}, "proof": [kind, what is equal, kinds of draws]} to stdout.
 """
 
@@ -33,8 +33,8 @@ class f(torch.nn.Module):
 
 
 def main() -> None:
-    framework = sys.argv[1]
-    backend = backend_of({"torch": "torch_compile", "tensorflow": "tensorflow", "jax": "jax"}[framework])
+    backend = backend_of(sys.argv[1])
+    framework = sys.argv[1].partition("_")[0]
     pairs = sabotages(framework, HERE)
     if framework == "torch":
         one, other = (_BUFFERS.format(name=name) for name in "ab")

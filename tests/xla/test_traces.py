@@ -10,19 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.xla.tpu_environment import require_torch_tpu
+
 
 @pytest.mark.parametrize(
-    "framework",
+    "backend",
     [
-        pytest.param("torch", marks=pytest.mark.torch_xla),
+        pytest.param("torch_compile", marks=pytest.mark.torch_xla),
+        pytest.param("torch_tpu"),
         pytest.param("tensorflow", marks=pytest.mark.tensorflow),
         pytest.param("jax", marks=pytest.mark.jax),
     ],
 )
-def test_programs_that_are_traced_alike(framework: str) -> None:
+def test_programs_that_are_traced_alike(backend: str) -> None:
+    framework = backend.partition("_")[0]
     if find_spec(framework) is None:
         pytest.skip(f"{framework} is not installed")
-    command = [sys.executable, "-m", "tests.xla.run_traces", framework]
+    python = require_torch_tpu() if backend == "torch_tpu" else sys.executable
+    command = [python, "-m", "tests.xla.run_traces", backend]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
