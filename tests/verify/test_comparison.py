@@ -212,6 +212,10 @@ UNLIKE = [
     ("print('a')\n    return x", "print('b')\n    return x", "printed"),
     ("logging.getLogger('own').info('a')\n    return x", "return x", "logged"),
     ("warnings.warn('a')\n    return x", "return x", "warned"),
+    ("return x > [0.375][0]", "return x >= [0.375][0]", "values"),
+    ("return x > [0.7312][0]", "return x >= [0.7312][0]", "values"),
+    ("return x * 4 - 1 > 2.25", "return x * 4 - 1 >= 2.25", "values"),
+    ("return np.round(x) + 0", "return np.floor(x + [0.5][0]) + 0", "values"),
 ]
 
 
@@ -267,6 +271,11 @@ def test_a_check_that_is_gone_has_its_own_verdict(judge: Judge) -> None:
     verdict = judge(before, BITING.format("return x"))
     assert verdict.kind == "proven-except-check", verdict
     assert "is gone: it raised ValueError: large" in verdict.reason
+
+
+def test_a_jump_that_rounding_moves_is_told(judge: Judge) -> None:
+    verdict = judge(BITING.format("return x.sum(0) > [0.7][0]"), BITING.format("return x[::-1].sum(0) > [0.7][0]"))
+    assert verdict.kind == "proven" and "rounding takes some of them to the other side" in verdict.reason, verdict
 
 
 def test_what_cannot_be_compared_is_not_proven(judge: Judge) -> None:

@@ -272,6 +272,26 @@ def allow_rounding(
     return found
 
 
+def changes(one: Sequence[Leaf], other: Sequence[Leaf], scales: Sequence[float]) -> Any:
+    """Return how far the elements of two lists of values are from one another, by the scale of each, 1 for what is no float; None where
+    they are not of one form.
+    """
+    if [(kind, np.shape(array)) for kind, array in one] != [(kind, np.shape(array)) for kind, array in other]:
+        return None
+    found = [np.zeros(1)]
+    for (kind, a), (_, b), scale in zip(one, other, scales, strict=False):
+        if kind == "none" or _plain(a).dtype.kind not in "fc":
+            found.append(np.atleast_1d(a != b).astype(np.float64).reshape(-1))
+            continue
+        x, y = (_plain(array).reshape(-1) for array in (a, b))
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(x) & np.isfinite(y)
+            odd = ~finite & (x != y) & ~(np.isnan(x) & np.isnan(y))
+            apart = np.where(finite, np.abs(x - y), 0.0)
+        found.append(np.where(odd, 1.0, apart / scale if scale else apart))
+    return np.concatenate(found)
+
+
 def largest_of(leaf: Leaf) -> float:
     """Return the largest finite element of a float array, 0 where there is none."""
     array = _plain(leaf[1])

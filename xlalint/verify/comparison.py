@@ -19,7 +19,7 @@ from xlalint.diagnostics.finding import Coverage
 from xlalint.verify import layout, places
 from xlalint.verify.alarms import alarm
 from xlalint.verify.ambient import keep_settings
-from xlalint.verify.backends import Backend, Content, Mode, Options, Program, Result, Setting
+from xlalint.verify.backends import Backend, Content, Leaf, Mode, Options, Program, Result, Setting
 from xlalint.verify.closeness import (
     Noise,
     allow_cancelling,
@@ -34,7 +34,7 @@ from xlalint.verify.closeness import (
 from xlalint.verify.counterexample import size_of, text_of
 from xlalint.verify.emitted import listening
 from xlalint.verify.inputs.containers import access_of, nest
-from xlalint.verify.inputs.draws import Values, is_floating, resize
+from xlalint.verify.inputs.draws import Values, draw, is_floating, resize
 from xlalint.verify.inputs.edges import (
     CANCELLING,
     DTYPE_KINDS,
@@ -47,6 +47,7 @@ from xlalint.verify.inputs.edges import (
 )
 from xlalint.verify.inputs.functions import DEVICE
 from xlalint.verify.inputs.hints import defaults_of, hints_of, together
+from xlalint.verify.jumps import find_jump, list_ways
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Specs, Step, Verdict, VerdictKind
 from xlalint.verify.taken import Branches, check_of
 
@@ -60,9 +61,15 @@ _LONGER = 4  # times the original's patience for the rewrite
 _MOST_NAMED = 5  # parameters that had their default in all draws
 _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
-_ALONE = ("nan", "not finite", "infinite")  # kinds whose draws leave nothing behind for the next
+_JUMPS = "jumps"  # the draws on both sides of where results of the first program jump
+_MOST_JUMPING = 1024  # elements of arguments whose draws are looked through for jumps: all of them are told where one shows something
+_LOOKING = 1.0  # seconds of this process to look for jumps
+_ALWAYS = 5  # jumps at which two programs differ if it is no accident of rounding
+_ALONE = ("nan", "not finite", "infinite", _JUMPS)  # kinds whose draws leave nothing behind for the next
 _DOUBLE = 8  # bytes
+_WIDE_LOOSE = 1e-9  # of the largest element, by which results in a wider dtype may differ
 _SIGNS = "the signs of zeros differ in sums"
+_ROUNDED = "where a result jumps, rounding takes some of them to the other side"
 _BUDGET = 10.0  # seconds of this process for the first program on all draws; what kinds are left out is told
 
 
@@ -153,6 +160,8 @@ class _Comparison:
         self.endless: list[str] = []  # kinds of draws on one of which the first program did not end in time
         self._noise: dict[int, Mapping[str, Noise]] = {}
         self._scales: list[float] = []  # the largest element of each of the first program's results on ordinary draws
+        self._rounded = False  # whether results jump elsewhere, by rounding
+        self._systematic = False  # whether they do so at each jump
         self._signs = False  # whether zeros of results that are sums have other signs
         self._stiff: set[str] = set()  # kinds of draws of another dtype that the first program's results do not follow
 
@@ -200,7 +209,34 @@ class _Comparison:
                 self.late.append(kind.strip())
                 continue
             outcomes.update(self._run_before(indices, hear))
+        reached = len(self.draws)
+        self.draws += self._find_jumps()
+        outcomes.update(self._run_before(range(reached, len(self.draws)), hear))
         return outcomes
+
+    def _find_jumps(self) -> list[Draw]:
+        """The draws at which the first program's results, or gradients, jump; none where those of the two are known to be equal."""
+        if self.pair.equal or self.specs.requires or size_of(draw(self.specs, 0)) > _MOST_JUMPING:
+            return []
+
+        def evaluate(points: Sequence[Values]) -> list[Sequence[Leaf]]:
+            draws = [Draw(_JUMPS, -1, values) for values in points]
+            own = [range(len(draws))]
+            ran = _outcomes(self.pair, self.pair.before, draws, own, self.gradients, effects=False)
+            results = (ran[index] for index in own[0])
+            return [[*one.outputs.leaves, *one.gradients] for one in results if isinstance(one, Result)]
+
+        until = time.process_time() + _LOOKING
+        found: list[Draw] = []
+        for one, other in list_ways(self.specs):
+            if time.process_time() > until:
+                break
+            for values in find_jump(evaluate, one, other) or ():
+                found.append(Draw(_JUMPS, -1 - len(found), values))
+        return found
+
+    def _run_alone(self, program: Program, one: Draw) -> Outcome:
+        return _outcomes(self.pair, program, [one], [[0]], self.gradients)[0]
 
     def _add(self, found: Iterator[tuple[str, Values]], setting: Setting = _ORDINARY) -> None:
         numbers: dict[str, int] = {}
@@ -269,18 +305,21 @@ class _Comparison:
         self._scales = self._scales or _find_scales(self.draws, expected)
         chosen = _find_chosen(self.draws, expected)
         pairs: list[tuple[int, layout.Layouts]] = []
+        jumping: list[Difference] = []
         for index, after in found.items():
             before, draw = expected[index], self.draws[index]
             if isinstance(before, Raised):
                 continue
             moved = functools.partial(self._measure_noise, index)
-            differing += _differences(self.pair, before, after, draw, chosen, moved)
+            own = list(_differences(self.pair, before, after, draw, chosen, moved))
+            (jumping if draw.edge == _JUMPS else differing).extend(own)
             if isinstance(after, Result) and signs_differ(before.outputs, after.outputs):
                 self._signs = True
             told = isinstance(after, Result) and "layout" in before.effects and "layout" in after.effects
             if told and draw.edge != "empty":  # nothing has no memory
                 assert isinstance(after, Result)
                 pairs.append((index, layout.Layouts(before.effects["layout"], after.effects["layout"])))
+        differing += self._without_rounding(jumping)
         always, self._lost = layout.find_lost([pair for _, pair in pairs])
         if always and any(map(_chooses, self.branches[0].functions())):  # it may be given on what no draw showed
             always, self._lost = [], [*always, *self._lost]
@@ -289,6 +328,27 @@ class _Comparison:
         outside = {*OUTSIDE, *self._stiff}
         inside = [one for one in differing if one.draw.edge not in outside]
         return inside, [one for one in differing if one.draw.edge in outside]
+
+    def _without_rounding(self, jumping: Sequence[Difference]) -> Sequence[Difference]:
+        """The differences at jumps but those of rounding: a sum in another order may lie on the other side of a threshold. What a wider
+        dtype shows too, or nearly each jump, is no accident.
+        """
+        jumps = sum(draw.edge == _JUMPS for draw in self.draws) // 2
+        self._systematic |= len({one.draw.number for one in jumping}) >= max(jumps, _ALWAYS)
+        if self._systematic:
+            return jumping
+        kept = [one for one in jumping if not self._is_of_rounding(one)]
+        self._rounded |= len(kept) < len(jumping)
+        return kept
+
+    def _is_of_rounding(self, one: Difference) -> bool:
+        wide = self._run_wide(one.draw)
+        if wide is None:
+            return False
+        before, after = map(_contents, wide)
+        return one.respect in before and not difference(
+            before[one.respect].leaves, after.get(one.respect, Content()).leaves, loose=_WIDE_LOOSE, signs=False
+        )
 
     def _measure_noise(self, index: int) -> Mapping[str, Noise]:
         """How far the first program's results move on a draw when its floats do so by one unit in the last place; and how far rounding may
@@ -314,25 +374,27 @@ class _Comparison:
         return self._noise[index]
 
     def _allow_rounding(self, noise: Mapping[str, Noise], first: Result, draw: Draw) -> Mapping[str, Noise]:
-        wide = {name: _widen(value) for name, value in draw.values.items()}
-        if all(wide[name] is value for name, value in draw.values.items()):
-            return noise
-        doubles = any(is_floating(one) and one.dtype.itemsize >= _DOUBLE for one in wide.values())
-        widened = draw._replace(values=wide, setting=draw.setting._replace(wide=doubles))
-        before, after = (
-            _outcomes(self.pair, one, [widened], [[0]], self.gradients)[0]
-            for one in (self.pair.before, self.pair.after)
-        )
-        if not isinstance(before, Result) or not isinstance(after, Result):
+        wide = self._run_wide(draw)
+        if wide is None:
             return noise
         dtypes = [value.dtype.name for value in draw.values.values() if is_floating(value)]
-        one, other, own = _contents(before), _contents(after), _contents(first)
+        one, other, own = _contents(wide[0]), _contents(wide[1]), _contents(first)
         return {
             name: allow_rounding(known, own[name].leaves, one[name].leaves, other[name].leaves, dtypes)
             if name in one and name in other
             else known
             for name, known in noise.items()
         }
+
+    def _run_wide(self, draw: Draw) -> tuple[Result, Result] | None:
+        """What both programs give for the same floats in a wider dtype, None if there is none, or they do not run."""
+        wide = {name: _widen(value) for name, value in draw.values.items()}
+        if all(wide[name] is value for name, value in draw.values.items()):
+            return None
+        doubles = any(is_floating(one) and one.dtype.itemsize >= _DOUBLE for one in wide.values())
+        widened = draw._replace(values=wide, setting=draw.setting._replace(wide=doubles))
+        before, after = (self._run_alone(one, widened) for one in (self.pair.before, self.pair.after))
+        return (before, after) if isinstance(before, Result) and isinstance(after, Result) else None
 
     def _show_smallest(self, differing: Sequence[Difference], found: Outcomes) -> Verdict:
         last = list(found.values())[-1]
@@ -370,7 +432,7 @@ class _Comparison:
         varied = [self.draws[index].values for index in ran]
         not_varied += list(_find_unvaried(varied, self.specs))
         not_varied += list(_find_left_out(self.branches[0].functions(), varied, self.specs))
-        notes = [*self._lost, *([_SIGNS] if self._signs else [])]
+        notes = [*self._lost, *([_SIGNS] if self._signs else []), *([_ROUNDED] if self._rounded else [])]
         if outside:
             notes += list(
                 {one.draw.edge: f"{one.draw.edge}: {one.respect} differ: {one.why}" for one in outside}.values()
@@ -499,6 +561,7 @@ def _outcomes(
     hear: Hear = lambda step: None,
     *,
     like: Mapping[int, Result] | None = None,
+    effects: bool = True,
 ) -> dict[int, Outcome]:
     """Run a program on draws; return the outcomes by the draws' numbers. It starts anew with each segment of draws, and after each draw
     on which it raises, so that both programs keep the same state from call to call.
@@ -512,7 +575,7 @@ def _outcomes(
         while left:
             ends = [None if like[n].traced else like[n].ends for n in left] if like is not None else None
             setting = draws[left[0]].setting
-            options = Options(gradients=gradients, mode=pair.mode, ends=ends, setting=setting, effects=True)
+            options = Options(gradients=gradients, mode=pair.mode, ends=ends, setting=setting, effects=effects)
             done = 0
             try:
                 made = program.made_with(setting.made_with)
@@ -742,6 +805,7 @@ def _refute(comparison: _Comparison, first: Difference) -> Verdict:
         after = _outcomes(pair, pair.after, [draw], [[0]], gradients, like={0: before})[0]
         fresh = _Comparison(pair, specs, name)
         fresh.gradients, fresh.draws, fresh._scales = gradients, [draw], comparison._scales
+        fresh._systematic = comparison._systematic
         differing, _ = fresh._find_differences({0: before}, {0: after})
         return differing[0] if differing else None
 
