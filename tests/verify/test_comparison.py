@@ -212,6 +212,8 @@ UNLIKE = [
     ("print('a')\n    return x", "print('b')\n    return x", "printed"),
     ("logging.getLogger('own').info('a')\n    return x", "return x", "logged"),
     ("warnings.warn('a')\n    return x", "return x", "warned"),
+    ("os.environ['XLALINT_SEEN'] = '1'\n    return x", "return x", "asked of the system"),
+    ("open(os.devnull, 'a').close()\n    return x", "return x", "asked of the system"),
     ("return x > [0.375][0]", "return x >= [0.375][0]", "values"),
     ("return x > [0.7312][0]", "return x >= [0.7312][0]", "values"),
     ("return x * 4 - 1 > 2.25", "return x * 4 - 1 >= 2.25", "values"),

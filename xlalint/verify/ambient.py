@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,12 +37,17 @@ def describe_settings() -> str:
 @contextmanager
 def keep_settings() -> Iterator[None]:
     """Restore at the end of the `with` block what its code set for the whole process."""
-    restore = list(_find_settings())
+    restore, environment = list(_find_settings()), dict(os.environ)
     try:
         yield
     finally:
         for one in restore:
             one.restore()
+        for name in {*os.environ, *environment}:
+            if (value := environment.get(name)) is None:
+                del os.environ[name]
+            elif os.environ.get(name) != value:
+                os.environ[name] = value
 
 
 def _find_settings() -> Iterator[_Setting]:

@@ -387,7 +387,7 @@ class _Comparison:
         }
 
     def _run_wide(self, draw: Draw) -> tuple[Result, Result] | None:
-        """What both programs give for the same floats in a wider dtype, None if there is none, or they do not run."""
+        """Run both programs on the same floats in a wider dtype; None if there is none, or one of them raises."""
         wide = {name: _widen(value) for name, value in draw.values.items()}
         if all(wide[name] is value for name, value in draw.values.items()):
             return None
@@ -422,8 +422,9 @@ class _Comparison:
         for index in ran:
             draws[self.draws[index].edge] = draws.get(self.draws[index].edge, 0) + 1
         settings = tuple(dict.fromkeys(text for index in ran if (text := self.draws[index].setting.text)))
-        sizes = [max(np.shape(one), default=0) for index in ran for one in self.draws[index].values.values()]
-        not_varied = [f"sizes above {max(sizes, default=0)}"] if any(sizes) else []
+        arrays = (one for index in ran for one in self.draws[index].values.values())
+        sizes = sorted({np.shape(one)[0] for one in arrays if np.ndim(one)})
+        not_varied = [f"sizes except {', '.join(map(str, sizes))}"] if any(sizes) else []
         not_varied += [f"{text} (no time)" for text in self.late]
         not_varied += [f"{edge} (the original takes too long)" for edge in dict.fromkeys(self.endless)]
         tried = {draw.edge for draw in self.draws} & set(DTYPE_KINDS)

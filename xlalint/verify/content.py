@@ -31,12 +31,13 @@ class Kinds(NamedTuple):
     """Says what a framework's values are.
 
     `is_array`: of what is compared by its elements. `held_by`: the name of a container of its own, and what is in it by name, or None.
-    `enters`: whether the attributes of an object are looked at.
+    `enters`: whether the attributes of an object are looked at. `named`: what sets an array apart from others of its elements, "" for none.
     """
 
     is_array: Callable[[Any], bool]
     held_by: Callable[[Any], tuple[str, Mapping[str, Any]] | None] = lambda value: None
     enters: Callable[[Any], bool] = lambda value: True
+    named: Callable[[Any], str] = lambda value: ""
 
 
 class Anatomy(NamedTuple):
@@ -68,7 +69,11 @@ class _Dissection:
     def visit(self, value: Any, path: str) -> None:
         if isinstance(value, enum.Enum):
             self._item(path, f"{type(value).__name__}.{value.name}")
-        elif isinstance(value, (*_TEXTS, *_NUMBERS, np.generic)) or self._kinds.is_array(value):
+        elif isinstance(value, (*_TEXTS, *_NUMBERS, np.generic)):
+            self._item(path, value)
+        elif self._kinds.is_array(value):
+            if name := self._kinds.named(value):
+                self.parts.append((path, name))
             self._item(path, value)
         elif len(self.parts) + len(self.items) > _MOST:
             self.opaque.append(f"{path or 'it'}: more than {_MOST} values")

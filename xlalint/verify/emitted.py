@@ -1,4 +1,4 @@
-"""Listens to user code while it runs: to what it prints, logs, and warns of. What libraries say is not looked at."""
+"""Listens to user code while it runs: to what it prints, logs, warns of, and asks of the system. What libraries say is not looked at."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from xlalint.verify.backends import Content
 from xlalint.verify.places import is_users
+from xlalint.verify.system import noting
 
 # More digits than float32 has: what a number of it looks like as Python's, which is how JAX's callbacks print outside of `jit`.
 _LONG = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
@@ -22,16 +23,18 @@ _DIGITS = 9
 
 
 class Emitted:
-    """Collects what is said: `printed` on standard output and error, `logged` from the level INFO on, `warned`."""
+    """Collects what is said: `printed` on standard output and error, `logged` from INFO on, `warned`, and `asked` of the system."""
 
     def __init__(self) -> None:
         self.printed = io.StringIO()
         self.logged: list[str] = []
         self.warned: list[str] = []
+        self.asked: list[str] = []
 
     def effects(self) -> dict[str, Content]:
         """Return what was said, as effects of a step; numbers with more digits than float32 has are those of it that are nearest."""
-        said = {"printed": self.printed.getvalue(), "logged": "\n".join(self.logged), "warned": "\n".join(self.warned)}
+        lines = {"logged": self.logged, "warned": self.warned, "asked of the system": self.asked}
+        said = {"printed": self.printed.getvalue(), **{name: "\n".join(told) for name, told in lines.items()}}
         return {name: Content([("none", np.asarray(_LONG.sub(_shorten, text)))]) for name, text in said.items()}
 
 
@@ -70,7 +73,8 @@ def listening() -> Iterator[Emitted]:
     warnings.warn = note
     warnings.showwarning = lambda *args, **kwargs: None  # a framework's, which it may give once in a process
     try:
-        with contextlib.redirect_stdout(heard.printed), contextlib.redirect_stderr(heard.printed):
+        with contextlib.redirect_stdout(heard.printed), contextlib.redirect_stderr(heard.printed), noting() as asked:
+            heard.asked = asked
             yield heard
     finally:
         warnings.warn, warnings.showwarning = warn, show

@@ -299,7 +299,11 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "numpy") and hasattr(value, "dtype") and hasattr(value, "shape")  # a variable of Keras
 
 
-KINDS = Kinds(_is_array, _parts_of)
+def _special_name(value: Any) -> str:
+    return "Variable" if isinstance(value, tf.Variable) else ""
+
+
+KINDS = Kinds(_is_array, _parts_of, named=_special_name)
 STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
 
 

@@ -20,6 +20,7 @@ from xlalint.verify.model import NamedFunction
 from xlalint.verify.places import headline
 
 ORDINARY = Setting()
+_MOST_CELLS = 4096
 SETTINGS = ("layout", "evaluation", "autocast", "weights", "detached")
 
 
@@ -138,6 +139,7 @@ class ProgramCall:
         self._held = self._snapshot(self._subject) if effects else None
         self._before = _snapshot_of({"argument": self._whole}) if effects else None
         self._outputs = Anatomy((), (), (), ())
+        self._settings = Content()
         self._gradients: list[torch.Tensor] = []
         self._ends: tuple[int, ...] = ()
         self._refused = ""
@@ -148,6 +150,7 @@ class ProgramCall:
         precision = torch.autocast(_device_of(self._given), torch.bfloat16, enabled=self._setting.autocast)
         with precision, torch.set_grad_enabled(traced):
             self._outputs = take_apart(self._call(*positional, **named), KINDS)
+            self._settings = values.settings()  # which are as they were after the block
 
     def backward(self, ends: Sequence[int] | None = None) -> None:
         """Gradients of the floating arguments, then of the parameters, from the outputs at `ends`, else from all that have some."""
@@ -176,19 +179,26 @@ class ProgramCall:
             "arguments": changes(self._before, _snapshot_of({"argument": self._whole})),
             "state": changes(self._held, self._snapshot(self._subject)),
             "random": values.generators(*leaves([torch.get_rng_state()])),
-            "settings": values.settings(),
+            "settings": self._settings,
             "layout": self._layout(),
         }
 
     def _layout(self) -> Content:
-        """Tell which results are not contiguous, NumPy's, or where gradients end; and whose memory each shares: an argument's, or one
-        that the instance holds.
+        """Tell which results are not contiguous, NumPy's, or where gradients end; and whose memory each shares: an argument's, one that the
+        instance holds, or another result's. What is held may lie in an argument's too.
         """
         held = take_apart(held_by(self._subject), STATE_KINDS)
         owners = [*self._given.items(), *zip(held.paths, held.items, strict=True)]
         memory = [(extent, name) for name, one in owners if (extent := _extent(one))]
-        parts = []
-        for path, one in zip(self._outputs.paths, self._outputs.items, strict=True):
+        results = list(zip(self._outputs.paths, self._outputs.items, strict=True))
+        given = [one for one in self._given.values() if isinstance(one, torch.Tensor)]
+        parts = [
+            (path, "in the memory of an argument")
+            for path, one in zip(held.paths, held.items, strict=True)
+            if any(_overlap(one, other) for other in given)
+        ]
+        for n, (path, one) in enumerate(results):
+            parts += [(path, f"one with {other or 'it'}") for other, first in results[:n] if _overlap(one, first)]
             if isinstance(one, torch.Tensor) and one.layout is torch.strided and not one.is_contiguous():
                 parts.append((path, NOT_CONTIGUOUS))
             if isinstance(one, np.ndarray):
@@ -223,6 +233,22 @@ def _extent(value: Any) -> range:
     return range(storage.data_ptr(), storage.data_ptr() + storage.nbytes())
 
 
+def _overlap(one: Any, other: Any) -> bool:
+    """Return whether a write into one of two tensors reaches the other."""
+    own, others = _cells(one), _cells(other)
+    return bool(own.size and others.size) and bool(np.isin(own, others).any())
+
+
+def _cells(value: Any) -> Any:
+    """The addresses of a tensor's elements; none where it has many, or none to tell."""
+    if not isinstance(value, torch.Tensor) or not _extent(value) or value.numel() > _MOST_CELLS:
+        return np.zeros(0, np.int64)
+    cells = np.asarray(value.data_ptr())
+    for size, stride in zip(value.shape, value.stride(), strict=True):
+        cells = cells[..., None] + np.arange(size) * stride * value.element_size()
+    return cells.reshape(-1)
+
+
 def _device_of(arguments: Mapping[str, Any]) -> str:
     return next((one.device.type for one in arguments.values() if isinstance(one, torch.Tensor)), "cpu")
 
@@ -250,7 +276,11 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (torch.Tensor, np.ndarray)) and not with_grad
 
 
-KINDS = Kinds(_is_array, _parts_of)
+def _special_name(value: Any) -> str:
+    return "Parameter" if isinstance(value, torch.nn.Parameter) else ""
+
+
+KINDS = Kinds(_is_array, _parts_of, named=_special_name)
 STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
 
 
