@@ -167,10 +167,40 @@ PROGRESS = "from tqdm import tqdm\n    x = batches\n    bar = "
         ("[len(args.name), len(args.title)]", "step"),
         ("tqdm([len(args.name), len(args.title)])", "step"),
         ("range(args.steps)\n    bar = [len(one) for one in args.names]", "step"),
+        ("None\n    with tqdm(range(args.steps)) as bar: pass", "nth-step"),
+        ("None\n    with tqdm(args.names) as bar: pass", "step"),
     ],
 )
 def test_of_a_loop_whose_progress_has_a_name(shown: str, frequency: str) -> None:
     (finding,) = check(in_steps(f"if i % 100 == 0:\n    {READ}", "for i in bar:", PROGRESS + shown))
+    assert finding.frequency == frequency
+
+
+GENERATOR = """
+def train(critic, generator, c, g, batches, epochs):
+    for epoch in range(epochs):
+        at = iter(batches)
+        while len(batches):
+            for _ in range(5):
+                loss = critic(next(at).to(device)).sum()
+                loss.backward()
+                c.step()
+            {}
+            torch_xla.sync()
+            loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("turn", "frequency"),
+    [
+        ("loss = generator(next(at).to(device)).sum(); loss.backward(); g.step()", "step"),
+        ("loss = generator(next(at).to(device)).sum()", "epoch"),
+        ("g.step()", "epoch"),
+    ],
+)
+def test_of_a_loop_that_takes_a_step_after_those_of_a_loop_in_it(turn: str, frequency: str) -> None:
+    (finding,) = check(GENERATOR.format(turn))
     assert finding.frequency == frequency
 
 
@@ -534,16 +564,12 @@ def main(model, optimizers, batches):
         ("optimizer in optimizers", "optimizer"),
         ("name, one in optimizers.items()", "one"),
         ("i in range(2)", "optimizers[i]"),
+        ("i in range(2)", "optimizers"),
     ],
 )
-def test_a_loop_in_which_each_optimizer_takes_its_step_is_a_part_of_one_step(turn: str, step: str) -> None:
+def test_a_loop_of_optimizers_after_a_backward_pass_is_a_part_of_one_step(turn: str, step: str) -> None:
     (finding,) = check(SEVERAL.format(turn=turn, step=step))
     assert finding.frequency == "step"
-
-
-def test_a_loop_in_which_one_object_takes_steps_takes_many() -> None:
-    (finding,) = check(SEVERAL.format(turn="i in range(2)", step="optimizers"))
-    assert finding.frequency == "epoch"
 
 
 def test_a_loop_around_backward_passes_that_are_no_steps_is_none_over_epochs() -> None:

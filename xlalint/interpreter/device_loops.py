@@ -26,6 +26,8 @@ _COUNTING: Final = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
 _GOING_OVER: Final = _SHOWING | {"enumerate"}
+NAMED: Final = _SHOWING | _COUNTING
+"""What is called to make what a loop counts by, if that has a name of its own."""
 
 
 class DeviceSteps(NamedTuple):
@@ -122,7 +124,10 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
 
 def _counts(over: tuple[ir.Node, ...]) -> bool:
     """Return whether what is enumerated are numbers that are counted."""
-    return bool(over) and type(over[0]) is ir.Call and last_name(over[0].func) in _COUNTING
+    first = over[0] if over else None
+    while type(first) is ir.Call and last_name(first.func) in _SHOWING and first.args:
+        first = first.args[0]
+    return type(first) is ir.Call and last_name(first.func) in _COUNTING
 
 
 def names_counted(node: Loop) -> frozenset[str]:
@@ -145,6 +150,14 @@ def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
         enumerated = [_names_counted_by(part, arg) for part, arg in zip(target.items[1:2], counter.args, strict=False)]
         return _name_of(target.items[0]).union(*enumerated)
     return _name_of(target) if called in _COUNTING else frozenset()
+
+
+def find_shown(name: str, body: tuple[ir.Statement, ...]) -> ir.Node | None:
+    """Return what shows the progress of a loop under this name, `with tqdm(range(n)) as bar`; None where not just one thing does."""
+    opened = [item for one in ir.walk(body) if type(one) is ir.With for item in one.items]
+    found = [made for made, to in opened if type(to) is ir.Name and to.id == name]
+    shown = [made for made in found if type(made) is ir.Call and last_name(made.func) in _SHOWING]
+    return shown[0] if len(found) == len(shown) == 1 else None
 
 
 def find_source(loop: ir.For) -> ir.Node:
@@ -197,6 +210,7 @@ __all__ = [
     "blocks",
     "counts_to_few",
     "entering",
+    "find_shown",
     "find_source",
     "is_long",
     "last_name",

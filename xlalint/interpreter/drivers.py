@@ -181,15 +181,18 @@ class DrivenBody:
         """Return whether a loop goes round a loop that takes steps, in its body or in a function that it calls.
 
         Several backward passes that make one step are no steps of their own, and what acts in an environment takes a step by that,
-        however often it learns from it.
+        however often it learns from it. One that takes a whole step itself, after those of a loop in it, takes it at each turn: a
+        generator's, after its critic's.
         """
         if self._acts(loop):
             return False
         words = self._words
+        own = set(self._effects(loop.body, nested=False))
+        if self._is_step(own - {_TAKEN}):
+            return False
         inner = set(self._effects(nested for one in _loops(loop.body) for nested in one.body))
         if not inner.isdisjoint(words.steps - words.gradients):
             return True
-        own = set(self._effects(loop.body, nested=False))
         if not own.isdisjoint(words.steps):
             return False
         if not words.gradients.isdisjoint(inner):

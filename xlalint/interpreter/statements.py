@@ -36,8 +36,10 @@ from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.budget import tell_depth
 from xlalint.interpreter.builtin_calls import element_of, is_staged
 from xlalint.interpreter.device_loops import (
+    NAMED,
     Loop,
     counts_to_few,
+    find_shown,
     is_long,
     loops,
     mark_counted,
@@ -416,14 +418,16 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
 
 
 def _forget_counts(frame: Frame, node: Loop) -> None:
-    """Forget with which numbers a loop begins that it adds to.
+    """Forget with which numbers a loop begins that it adds to. To what one over steps adds, it counts them.
 
     What its first turn hands on would be called for that number alone, and guards there would be true once and for all.
     """
+    paced = 0 < frame.loops.step_depth == frame.loops.depth
     for name in names_added_to(node.body):
         value = frame.lookup(name)
         if type(value) is Const and isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
-            frame.env[name] = host(type(value.value).__name__)
+            number = host(type(value.value).__name__)
+            frame.env[name] = mark_counted(number) if paced else number
 
 
 def _takes_few(frame: Frame, node: Loop) -> bool:
@@ -472,10 +476,19 @@ def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
 
 
 def _names_counted(frame: Frame, node: Loop) -> frozenset[str]:
-    """Return the names by which a loop counts, also where what shows its progress has a name: `bar = tqdm(range(n))`."""
-    if type(node) is ir.For and type(node.iterable) is ir.Name:
-        node = msgspec.structs.replace(node, iterable=assigned_once(node.iterable, body_of(frame)))
-    return names_counted(node)
+    """Return the names by which a loop counts."""
+    return names_counted(_spell_out(frame, node) if type(node) is ir.For else node)
+
+
+def _spell_out(frame: Frame, node: ir.For) -> ir.For:
+    """Return a loop over what has a name as one over what that stands for: `bar = tqdm(range(n))`, `with tqdm(range(n)) as bar`."""
+    over = node.iterable
+    calls = frame.function.ir.calls if frame.function is not None else frame.module.unit.calls
+    if type(over) is not ir.Name or NAMED.isdisjoint(calls):
+        return node
+    body = body_of(frame)
+    stands_for = find_shown(over.id, body) or assigned_once(over, body)
+    return node if stands_for is over else msgspec.structs.replace(node, iterable=stands_for)
 
 
 def _turns(frame: Frame, node: Loop) -> bool:
@@ -557,7 +570,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
     frame.rename(VALUE_SIZED_SHAPE, TENSOR_LOOP_BOUND, position(node.iterable))
     element = element_of(frame, iterable, position(node.iterable))
     if frame.context.per_turn and driven_body(frame).paces(node.body):
-        element = values_of_turn(node, element)
+        element = values_of_turn(_spell_out(frame, node), element)
     for look in frame.libraries.on_for:
         look(frame, node, iterable)
     batches = _find_batches(frame, node) if frame.context.per_turn else {}

@@ -113,3 +113,26 @@ def test_what_a_loop_has_not_moved_is_on_the_host(name: str, findings: Findings)
 @pytest.mark.parametrize("name", MOVED)
 def test_what_a_loop_has_moved_is_on_the_device(name: str, findings: Findings) -> None:
     assert "XLA301" in [code for code, _ in findings(STEPS + MOVED[name] + LEARNS, "torch_xla")]
+
+
+CUT = "import torch\ndef train(model, optimizer, rays, device, n):\n    {}at = 0\n    for i in range(1000):\n        {}\n        at += n\n"
+CUT += "        model(batch).sum().backward()\n        optimizer.step()\n"
+MOVE = "rays = torch.Tensor(rays).to(device)\n    "
+CUTS = {
+    "out of what is on the device": (MOVE, "batch = rays[at : at + n]", ["XLA403"]),
+    "out of what is dealt anew": (
+        MOVE,
+        "batch = rays[at : at + n]\n        rays = rays[torch.randperm(9)]",
+        ["XLA403"],
+    ),
+    "out of what is in host memory": ("rays = torch.Tensor(rays)\n    ", "batch = rays[at : at + n].to(device)", []),
+    "and moved by the name of it": (MOVE, "batch = rays[at : at + n]\n        batch = batch.to(device)", []),
+    "at a place that stays": (MOVE, "batch = rays[n : n + n]", []),
+    "out of what may be anything": ("", "batch = rays[at : at + n]", []),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_batches_that_are_cut_by_a_number_to_which_the_loop_adds(name: str, findings: Findings) -> None:
+    before, cut, expected = CUTS[name]
+    assert [code for code, _ in findings(CUT.format(before, cut), "torch_xla") if code == "XLA403"] == expected

@@ -39,6 +39,7 @@ from xlalint.frameworks.torch.checks import (
 )
 from xlalint.frameworks.torch.host_batches import encode, find_unmoved
 from xlalint.frameworks.torch.launch_files import launch_root
+from xlalint.frameworks.torch.model_outputs import run_model
 from xlalint.frameworks.torch.platform import platform_of
 from xlalint.frameworks.torch.shown_target import find_pinned, find_target
 from xlalint.interpreter.device_loops import DeviceSteps
@@ -376,7 +377,7 @@ _SEMANTICS = Semantics(
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
     on_call=(recompiles.check_compiled_call, graph_breaks.check_call, guarded_numbers.check_growth),
-    on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient, encode),
+    on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient, encode, run_model),
     on_library_call=(
         calls.check_moved,
         compiled_optimizer.check_call,

@@ -15,15 +15,17 @@ def _is_cut(node: object) -> bool:
 
 
 def moves_cuts(body: tuple[ir.Statement, ...], is_cut: Callable[[object], bool] = _is_cut) -> bool:
-    """Return whether statements move to a device what they cut out of something, by itself or by the name that they give it."""
+    """Return whether statements move to a device what they cut out of something, by itself or by the name that they gave it before."""
     within = ir.walk(body)
-    cut: set[str] = set()
+    first: dict[str, int] = {}  # where a name stands for what is cut from
     for one in within:
         if type(one) is ir.Assign and any(map(is_cut, ir.walk((one.value,)))):
-            cut.update(name.id for name in ir.walk(one.targets) if type(name) is ir.Name)
-    calls = (one.func for one in within if type(one) is ir.Call and type(one.func) is ir.Attr)
-    moved = (one for func in calls if func.name in _MOVES for one in ir.walk((func.value,)))
-    return any(is_cut(one) or (type(one) is ir.Name and one.id in cut) for one in moved)
+            for name in ir.walk(one.targets):
+                if type(name) is ir.Name:
+                    first[name.id] = min(one.at, first.get(name.id, one.at))
+    calls = (one for one in within if type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in _MOVES)
+    moved = ((call.at >> 32, one) for call in calls for one in ir.walk((call.func,)))
+    return any(is_cut(one) or (type(one) is ir.Name and first.get(one.id, at) < at) for at, one in moved)
 
 
 __all__ = ["moves_cuts"]
