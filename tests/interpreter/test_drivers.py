@@ -588,3 +588,27 @@ def test_what_is_read_around_a_loop_over_steps_is_read_once_an_epoch(case: str, 
 @pytest.mark.parametrize("case", SILENT)
 def test_what_no_step_is_around_is_silent(case: str, tmp_path: Path) -> None:
     assert check(tmp_path, SILENT[case]) == []
+
+
+KEPT = """
+import torch
+
+def evaluate(model, env, device):
+    model.eval()
+    states = torch.zeros(1, 3).to(device)
+    for t in range(1000):
+        {turn}
+        state, reward, done, _ = env.step(states.cpu())
+        if done:
+            break
+"""
+
+
+@pytest.mark.parametrize("turn", ["model.to(device)", "model.save('last')", "model.state_dict()", "device.act(states)"])
+def test_a_loop_that_keeps_a_model_runs_none(turn: str, loud: Loud) -> None:
+    assert loud(KEPT.format(turn=turn), "torch_xla") == []
+
+
+@pytest.mark.parametrize("turn", ["action = model.get_action(states)", "action = model.generate(states, n=1)"])
+def test_a_loop_that_uses_a_method_of_the_model_evaluates_it(turn: str, loud: Loud) -> None:
+    assert loud(KEPT.format(turn=turn), "torch_xla") == ["XLA302"]

@@ -126,7 +126,17 @@ class DrivenBody:
     def evaluates(self) -> bool:
         """Return whether the body sets a model to evaluate, or is given one to run, and then runs it in a loop."""
         models = self._run | _owners(self._body, self._words.evaluates)
-        return bool(models) and any(_runs(loop, models) for loop in _loops(self._body))
+        return bool(models) and any(_runs(loop, models) or self._uses(loop) for loop in _loops(self._body))
+
+    def _uses(self, loop: Loop) -> bool:
+        """Return whether a loop itself calls a method of a model that the body sets to evaluate, one of the model's own: `net.generate(x)`."""
+        models = _owners(self._body, self._words.evaluates)
+        rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
+        called = (one.func for one in ir.walk(tuple(rest)) if models and isinstance(one, ir.Call))
+        return any(
+            isinstance(func, ir.Attr) and func.name not in self._words.keeping and path_of(func.value) in models
+            for func in called
+        )
 
     def goes_around_loops(self) -> bool:
         """Return whether a loop calls what leads to loops over steps."""
@@ -150,7 +160,7 @@ class DrivenBody:
         if self._at_once:
             return True
         steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop) or self._acts(loop)
-        return steps or _runs(loop, self._run | _owners(self._body, self._words.models))
+        return steps or _runs(loop, self._run | _owners(self._body, self._words.models)) or self._uses(loop)
 
     def frequency(self, loop: Loop, *, evaluates: bool) -> Frequency:
         """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or `evaluates` one, are an

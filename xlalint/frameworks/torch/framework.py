@@ -315,6 +315,53 @@ _TAKES_TENSORS = frozenset(
     )
 )
 
+# What modules, and most of what wraps them, do without running: torch.nn.Module's own methods, and how models are kept and told.
+_KEEPING = frozenset(
+    (
+        "add_module",
+        "apply",
+        "bfloat16",
+        "buffers",
+        "children",
+        "compile",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "extra_repr",
+        "float",
+        "get_buffer",
+        "get_parameter",
+        "get_submodule",
+        "half",
+        "load",
+        "load_state_dict",
+        "modules",
+        "named_buffers",
+        "named_children",
+        "named_modules",
+        "named_parameters",
+        "parameters",
+        "register_buffer",
+        "register_forward_hook",
+        "register_forward_pre_hook",
+        "register_full_backward_hook",
+        "register_module",
+        "register_parameter",
+        "requires_grad_",
+        "reset",
+        "save",
+        "save_pretrained",
+        "share_memory",
+        "state_dict",
+        "to",
+        "to_empty",
+        "train",
+        "type",
+        "xpu",
+        "zero_grad",
+    )
+)
 _GRADIENTS = "backward"
 _EVALUATES = "eval"
 _CLEARS = "zero_grad"
@@ -372,6 +419,7 @@ _SEMANTICS = Semantics(
         at_once=frozenset(("torch_tpu",)),
         objects=frozenset(("timm.utils.NativeScaler", "timm.utils.cuda.NativeScaler")),
         loaders=frozenset(("DataLoader",)),
+        keeping=_KEEPING,
         without_gradients=frozenset(("no_grad", "inference_mode")),
     ),
     takes_tensors=_TAKES_TENSORS,
