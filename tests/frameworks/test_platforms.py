@@ -84,9 +84,17 @@ def test_what_runs_on_an_xla_device(text: str, row: int, tmp_path: Path) -> None
     assert found(tmp_path, script=text) == [f"script:{row}"]
 
 
-def test_a_helper_is_judged_by_the_scripts_that_call_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from helper import make\nmake(True)\n",
+        "from helper import *\ndef main():\n    make(True)\n",
+        "import helper\ndef main():\n    helper.make(True)\n",
+        "import helper as tools\ndef main():\n    tools.make(True)\n",
+    ],
+)
+def test_a_helper_is_judged_by_the_scripts_that_call_it(call: str, tmp_path: Path) -> None:
     helper = "from transformers import TrainingArguments\ndef make(half):\n    return TrainingArguments(fp16=half)\n"
-    call = "from helper import make\nmake(True)\n"
     assert found(tmp_path, helper=helper, train=call) == []
     assert found(tmp_path, helper=helper, train=f"import torch_xla\n{call}") == ["helper:3"]
     assert found(tmp_path, helper=helper, train=f"import torch_xla\n{call.replace('True', 'False')}") == []

@@ -129,7 +129,7 @@ class DrivenBody:
         return bool(models) and any(_runs(loop, models) or self._uses(loop) for loop in _loops(self._body))
 
     def _uses(self, loop: Loop) -> bool:
-        """Return whether a loop itself calls a method of a model that the body sets to evaluate, one of the model's own: `net.generate(x)`."""
+        """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate: `net.generate(x)`."""
         models = _owners(self._body, self._words.evaluates)
         rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
         called = (one.func for one in ir.walk(tuple(rest)) if models and isinstance(one, ir.Call))

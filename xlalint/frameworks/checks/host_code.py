@@ -120,14 +120,7 @@ def _names_in(module: ModuleInfo, program: Program, asked: Wanted) -> set[str]:
     found = {binding.local for binding in module.unit.imports if binding.name in wanted}
     found.update(klass.name for klass in module.classes if _derives(klass, wanted))
     leading: dict[int, tuple[FunctionInfo, ...]] = {}
-    for binding in module.unit.imports:
-        source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
-        if source is None or source is module or source.followed:
-            continue
-        module.reader.current.modules |= source.bit
-        index = source.unit.defs.get(binding.name)
-        if index is None:
-            continue
+    for local, source, index in _imported_definitions(module, program):
         if index >= 0 and source.index not in leading:
             module.reader.read_whole(source)
             leading[source.index] = source.answers(_leading_to(asked))
@@ -136,8 +129,27 @@ def _names_in(module: ModuleInfo, program: Program, asked: Wanted) -> set[str]:
             if index >= 0
             else _derives(source.classes[-1 - index], wanted)
         ):
-            found.add(binding.local)
+            found.add(local)
     return found
+
+
+def _imported_definitions(module: ModuleInfo, program: Program) -> Iterator[tuple[str, ModuleInfo, int]]:
+    """What a module imports of the program's own functions and classes: the name by which it calls each, where it is, and its number there.
+
+    Of `from tools import *` and `import tools` that is all that the other module defines.
+    """
+    for binding in module.unit.imports:
+        name = program.absolute(module, binding)
+        source, picked = program.by_name.get(name), binding.name if binding.local != "*" else ""
+        if picked and (source is None or picked not in source.unit.defs):
+            source, picked = program.by_name.get(f"{name}.{picked}"), ""
+        if source is None or source is module or source.followed:
+            continue
+        module.reader.current.modules |= source.bit
+        if picked:
+            yield binding.local, source, source.unit.defs[picked]
+        else:
+            yield from ((defined, source, index) for defined, index in source.unit.defs.items())
 
 
 def _names_of_compiled(module: ModuleInfo, makers: frozenset[str]) -> set[str]:
