@@ -39,8 +39,8 @@ class DeviceSteps(NamedTuple):
     `evaluates` those of them that set a model to evaluate. `clears` are those by which an optimizer is known that begins new gradients.
     `places` are called by what says where tensors are to be. `at_once` are targets whose device runs each operation at once: in a script
     for one of these the turns of any loop are its steps. `objects` are classes of libraries whose objects take a step where they are
-    called. `loaders` make what gives batches. `without_gradients` keep none of what is computed under them: a model is run for its results. `keeping` are
-    methods of any model that run nothing of it.
+    called. `loaders` make what gives batches. `without_gradients` keep none of what is computed under them: a model is run for its
+    results. `keeping` are methods of any model that run nothing of it.
     """
 
     steps: frozenset[str] = frozenset()
