@@ -134,7 +134,7 @@ def _names_in(module: ModuleInfo, program: Program, asked: Wanted) -> set[str]:
 
 
 def _imported_definitions(module: ModuleInfo, program: Program) -> Iterator[tuple[str, ModuleInfo, int]]:
-    """What a module imports of the program's own functions and classes: the name by which it calls each, where it is, and its number there.
+    """The program's own functions and classes that a module imports: the name by which it calls each, where it is, and its number there.
 
     Of `from tools import *` and `import tools` that is all that the other module defines.
     """

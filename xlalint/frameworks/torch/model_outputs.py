@@ -1,4 +1,4 @@
-"""What models give of which nothing but what is asked of them tells that they are models: `out = net(x)` where it says `net.parameters()`.
+"""Calls of models of which nothing but what is asked of them tells that they are models: `out = net(x)` where it says `net.parameters()`.
 
 A factory made them, or a caller hands them on. What such a call gives is a tensor, or a table of them, by how its name is used.
 """
