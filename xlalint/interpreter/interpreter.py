@@ -84,6 +84,7 @@ from xlalint.interpreter.traced_arguments import (
     as_recorded,
     as_traced,
     binds_itself,
+    chooses,
     is_choice,
     is_number,
     is_shape,
@@ -628,8 +629,11 @@ class Interpreter:
         return framework if self.libraries.of(framework).replaces_arguments else ""
 
     def find_replaced(self, info: FunctionInfo, framework: str, tracer: str) -> frozenset[int] | None:
-        """Number the parameters that a tracer of that name may replace, where it leaves alone what is no array; None: all."""
-        if tracer not in self.libraries.of(framework).filters:
+        """Number the parameters that a tracer of that name may replace, where it leaves alone what is no array, or a flag; None: all."""
+        semantics = self.libraries.of(framework)
+        if tracer in semantics.flagged:
+            return frozenset([i for i, param in enumerate(info.params) if not chooses(info, param.name)])
+        if tracer not in semantics.filters:
             return None
         return frozenset(
             [

@@ -91,8 +91,9 @@ class Semantics:
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
       Of these, what `concrete` ones pass has values that Python may ask for.
       `derived_from(made)` is the function of which a transformation made one that takes the same arguments, else what is given.
-      `filters` are tracers that replace arrays alone, and leave all else as it is. `keeps_numbers`: so do all of its tracers, and what
-      is passed to what they trace is taken from the calls.
+      `filters` are tracers that replace arrays alone, and leave all else as it is. `flagged` are those that leave it to later calls
+      which arguments are static. `keeps_numbers`: all of its tracers replace arrays alone, and what is passed to what they trace is
+      taken from the calls.
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
       empty where functions are pure, and nothing tells. `adds_up` are methods and attributes of its objects that give what those add up
       over steps.
@@ -185,6 +186,7 @@ class Semantics:
         concrete: frozenset[str] = frozenset(),
         derived_from: Callable[[Partial], Value] | None = None,
         filters: frozenset[str] = frozenset(),
+        flagged: frozenset[str] = frozenset(),
         keeps_numbers: bool = False,
         training: frozenset[str] = frozenset(),
         changed: tuple[str, ...] = (),
@@ -280,6 +282,7 @@ class Semantics:
         self.concrete = concrete
         self.derived_from = derived_from
         self.filters = filters
+        self.flagged = flagged
         self.keeps_numbers = keeps_numbers
         self.training = training
         self.changed = changed

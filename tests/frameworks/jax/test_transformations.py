@@ -476,6 +476,15 @@ SILENT = {
                 table = hk.get_parameter("w", [3, 4], init=jnp.ones)
                 return jnp.broadcast_to(table[None], (batch,) + table.shape)
         """,
+    "flags of what Haiku decorates, which who applies it passes": """
+        import haiku as hk
+
+        @hk.transform_with_state
+        def net(x, is_training, task="a"):
+            if is_training and task == "a":
+                x = hk.dropout(hk.next_rng_key(), 0.1, x)
+            return hk.BatchNorm(True, True, 0.9)(x, is_training)
+        """,
     "NumPy's functions that ask the array itself": """
         @jax.jit
         def f(x: jax.Array):
@@ -484,6 +493,18 @@ SILENT = {
         """,
 }
 FOUND = {
+    "an array of what Haiku decorates": (
+        """
+        import haiku as hk
+
+        @hk.transform
+        def net(x, is_training):
+            if x.sum() > 0 and is_training:
+                x = x + 1
+            return hk.Linear(3)(x)
+        """,
+        ["XLA101"],
+    ),
     "what is passed beside what a function keeps": (
         """
         def build(tasks):

@@ -35,6 +35,7 @@ _SEMANTICS = Semantics(
     derived_from=transformations.derived_from,
     eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,
+    flagged=transformations.FLAGGED,
     changed=("flax.nnx.",),
     on_library_call=(calls.make_ready,),
     on_augmented=(leaks.check_added,),

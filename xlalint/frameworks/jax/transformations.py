@@ -14,7 +14,6 @@ from xlalint.abstract.values import (
     TRUE,
     UNKNOWN,
     Const,
-    Function,
     LibrarySymbol,
     Partial,
     Sequence,
@@ -26,7 +25,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall
-from xlalint.interpreter.traced_arguments import as_traced, chooses
+from xlalint.interpreter.traced_arguments import as_traced
 from xlalint.interpreter.tracing import constants
 from xlalint.lowering import ir
 
@@ -63,18 +62,17 @@ EAGER = CONCRETE | {"jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap"}
 """Transformations that run operations on what they do not trace at once, and do not record those."""
 FILTERS = frozenset(f"equinox.filter_{name}" for name in ("jit", "vmap", "pmap"))
 """Transformations of arrays alone: flags and numbers stay what they are."""
+FLAGGED = frozenset(("haiku.transform", "haiku.transform_with_state"))
+"""What says nothing of which arguments are static: who applies what it makes does. A parameter by which a body chooses is a flag."""
 REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}
 """Those that differentiate in reverse mode: loops inside need a fixed number of turns."""
 ENDING = frozenset(("stop_gradient", "custom_vjp", "custom_jvp", "custom_root", "custom_linear_solve"))
 """Last names of what says where gradients stop, or what they are."""
 _REVERSED = "reverse"
-_FLAGGED = ("haiku.transform", "haiku.transform_with_state")
 
 
 def number_traced(call: LibraryCall, bound: int) -> frozenset[int] | None:
     """Number the parameters that a gradient traces, the first that is not bound for want of another; None: all of them."""
-    if call.name in _FLAGGED:
-        return _find_arrays(call.argument("f"))
     if call.name not in GRADIENTS:
         return None
     return frozenset([number + bound for number in _numbers(call.argument("argnums"))])
@@ -84,14 +82,6 @@ def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str
     """Return the variant of a hazard of JAX's in code that the tracer runs; None where it is no hazard there."""
     asks = policy.tracer_refuses or policy.eager_recompiles or pending.discrete
     return None if asks and tracer.concrete and pending.variant != _REVERSED else pending.variant
-
-
-def _find_arrays(func: Value | None) -> frozenset[int] | None:
-    """Number the parameters of a function that are no flags by their use: who applies it says which arguments are static."""
-    if not isinstance(func, Function):
-        return None
-    params = func.info.params
-    return frozenset([i for i, param in enumerate(params) if not chooses(func.info, param.name)])
 
 
 def _numbers(argnums: Value | None) -> tuple[int, ...]:
