@@ -153,6 +153,17 @@ SILENT = {
         "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(loader)\n    for i, b in enumerate(bar):\n"
         "        params, m = step(params, b)\n        bar.set_postfix(step=i, size=m['loss'].shape)"
     ),
+    "a function of the program's that keeps scalars": LOOP.format("log.scalar('loss', metrics['loss'])").replace(
+        "def train",
+        "class Log:\n    def __init__(self):\n        self.kept = []\n\n    def scalar(self, name, value):\n"
+        "        self.kept.append((name, value))\n\nlog = Log()\n\ndef train",
+    ),
+    "metrics that steps add up, once an epoch": (
+        "from flax import nnx\n\n@nnx.jit\ndef fit(model, metrics, x):\n    loss = model(x).sum()\n"
+        "    metrics.update(loss=loss)\n    return loss\n\ndef train(model, loader):\n"
+        "    metrics = nnx.metrics.Average('loss')\n    for e in range(100):\n        for x in loader:\n"
+        "            loss = fit(model, metrics, x)\n        print(metrics.compute())"
+    ),
     "a progress bar at every n-th turn": (
         "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(range(1000))\n    for i in bar:\n"
         "        params, m = step(params, loader[i])\n        if i % 100 == 0:\n            bar.set_postfix(loss=m['loss'])"
@@ -387,6 +398,14 @@ FOUND = {
     ),
     "copies of entries, one by one": LOOP.format("print({k: np.asarray(v) for k, v in metrics.items()})"),
     "copies of entries, in a loop": LOOP.format("for k, v in metrics.items():\n            print(k, np.asarray(v))"),
+    "what a writer of summaries is given for a scalar": "from flax.metrics.tensorboard import SummaryWriter\n\n"
+    + LOOP.format("SummaryWriter('runs').scalar('loss', metrics['loss'], index)"),
+    "metrics that a step adds up": (
+        "from flax import nnx\n\n@nnx.jit\ndef fit(model, metrics, x):\n    loss = model(x).sum()\n"
+        "    metrics.update(loss=loss)\n    return loss\n\ndef train(model, loader):\n"
+        "    metrics = nnx.MultiMetric(loss=nnx.metrics.Average('loss'))\n    for x in loader:\n"
+        "        loss = fit(model, metrics, x)\n        print(metrics.compute())"
+    ),
     "a writer of summaries that it is given": LOOP.format("writer.add_scalar('loss', metrics['loss'], index)").replace(
         "(params, loader)", "(params, loader, writer)"
     ),

@@ -12,6 +12,7 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Class,
     Const,
+    Function,
     LibrarySymbol,
     Mapping,
     Sequence,
@@ -176,16 +177,19 @@ def _join_path(interpreter: Interpreter, frame: Frame, arguments: Arguments, nod
     return host("str", origin) if origin else STR
 
 
-_SHOWING: Final = frozenset(("set_postfix", "add_scalar", "add_scalars", "add_histogram"))
+_SHOWING: Final = frozenset(("set_postfix", "add_scalar", "add_scalars", "add_histogram", "log_metric", "scalar"))
 
 
 def show_progress(frame: Frame, node: ir.Call, callees: tuple[Value, ...], arguments: Arguments) -> None:
     """Note what a progress bar or a writer of summaries makes a text or a number of in each turn: the host waits for that.
 
     `tqdm(data)` stands for what it goes over, of which its own methods are unknown. A writer that is handed around is of no known class.
+    A method of the program's says itself what it does.
     """
     func = node.func
     if not frame.loops.dispatches or type(func) is not ir.Attr or func.name not in _SHOWING:
+        return
+    if any(type(callee) is Function for callee in callees):
         return
     shown = list(zip(node.args, arguments.args, strict=False))
     shown += [(part, arguments.keywords[name]) for name, part in node.keywords if name in arguments.keywords]
