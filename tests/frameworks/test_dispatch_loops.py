@@ -298,6 +298,9 @@ SILENT = {
         "class Run:\n    def __init__(self, params, loader):\n        for batch in loader:\n"
         "            params, m = step(params, batch)\n            print(float(m['loss']))"
     ),
+    "a copy that is begun, and waits for nothing": LOOP.format(
+        "jax.tree.map(lambda x: x.copy_to_host_async(), metrics)\n        metrics['loss'].copy_to_host_async()"
+    ),
     "nothing is read": LOOP.format("total = metrics['loss'] * 2"),
     "it is kept": (
         "def train(params, loader):\n    kept = []\n    for b in loader:\n"
