@@ -55,7 +55,7 @@ from xlalint.interpreter.builtin_calls import container_method, element_of, is_c
 from xlalint.interpreter.comparisons import names_compared, names_joined
 from xlalint.interpreter.context import Context, RootContext
 from xlalint.interpreter.decorators import Carried, Decorators, passes_on
-from xlalint.interpreter.device_loops import entering
+from xlalint.interpreter.device_loops import entering, last_name
 from xlalint.interpreter.dispatch_loops import (
     calls_steps,
     compiled_by,
@@ -1006,7 +1006,10 @@ class Interpreter:
     def _ends_gradients(self, info: FunctionInfo) -> bool:
         """Return whether a function says itself what its gradient is, or where one stops in it."""
         ending = self.libraries.ends_gradients
-        return not ending.isdisjoint(info.ir.calls) or info.decorated(*ending)
+        if not ending.isdisjoint(info.ir.calls) or info.decorated(*ending):
+            return True
+        completed = (arg for one in info.ir.decorators if type(one) is ir.Call for arg in one.args)
+        return any(last_name(arg) in ending for arg in completed)  # `@partial(jax.custom_vjp, …)`
 
     def _find_compiled(self, info: FunctionInfo) -> str:
         """The framework that compiles a function which a decorator hands over, and dispatches its calls; "" of others."""

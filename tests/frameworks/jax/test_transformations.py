@@ -306,6 +306,19 @@ SILENT = {
 
             return jax.grad(loss)(p)
         """,
+    "an open loop of what says what its gradient is, by a partial": """
+        def forward(x: jax.Array):
+            return jax.lax.while_loop(lambda v: jnp.any(v > 1), lambda v: v * 0.5, x * 2), x
+
+        @functools.partial(jax.custom_vjp, nondiff_argnums=())
+        def f(x):
+            return forward(x)[0]
+
+        f.defvjp(forward, lambda x, g: (g,))
+
+        def test(x: jax.Array):
+            return jax.grad(lambda x: f(x).sum())(x)
+        """,
     "static arguments of a decorator of the program's": """
         def compiled(**options):
             def decorate(fun):
