@@ -370,7 +370,9 @@ class Roots:
         prepares_data = self.frameworks[framework].prepares_data if framework else None
         if prepares_data is not None and prepares_data(klass):
             return
-        traced = self._traced_methods(klass)
+        trains_eagerly = self.frameworks[framework].trains_eagerly if framework else None
+        eager = trains_eagerly is not None and trains_eagerly(klass)
+        traced = {} if eager else self._traced_methods(klass)
         for name, index in klass.ir.methods.items():
             info = klass.module.functions[index]
             given = self._find_hand_over(info)

@@ -27,8 +27,15 @@ def decode(x):
 
 PROCESSOR = "class Own(keras.layers.Layer):\n    def __call__(self, *args, **options):\n        return self.call(*args, **options)\n"
 COPIES = "    def call(self, image):\n        return keras.ops.convert_to_numpy(image)\n"
+READER = (
+    "class Own(keras.Model):\n    def call(self, x):\n        picked, at = np.unique(x, return_inverse=True)\n"
+    "        return tf.gather(tf.constant(picked), at)\n\nmodel = Own()\nsgd = keras.optimizers.SGD()\n\n{0}"
+    "def train(data):\n    for x in data:\n        with tf.GradientTape() as tape:\n            loss = tf.reduce_sum(model(x))\n"
+    "        sgd.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
+)
 # None of these was run on Keras as it stands here; each is taken to trace.
 SILENT = {
+    "a model that its own script trains as it stands": READER.format(""),
     "a layer that goes past Keras": PROCESSOR + COPIES,
     "a layer of one that goes past Keras": PROCESSOR + "class Image(Own):\n" + COPIES,
     "a method that AutoGraph converts for itself": (
@@ -87,6 +94,8 @@ SILENT = {
     "parts that are summed": STEP.format("x = sum([x, y]) + sum(part for part in (x, y))"),
 }
 FOUND = {
+    "a model that a script trains by a graph": (READER.format("@tf.function\n"), ["XLA302"]),
+    "a model that a script also fits": (READER.format("model.fit(load())\n\n"), ["XLA302"]),
     "a condition": (LAYER.format("if x[0, 0] > 0:\n            x = x + 1"), ["XLA101"]),
     "NumPy": (LAYER.format("x = x - np.mean(x)"), ["XLA302"]),
     "a number of a batch": (STEP.format("x = x * float(x[0, 0])"), ["XLA301"]),

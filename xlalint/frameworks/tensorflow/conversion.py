@@ -65,6 +65,22 @@ _CALLS_OF_KERAS_2: Final = frozenset(
         "set_learning_phase",
     )
 )
+# What traces a model of Keras, or functions around it.
+_TRACING: Final = frozenset(
+    (
+        "compile",
+        "evaluate",
+        "experimental_run_v2",
+        "fit",
+        "fit_generator",
+        "function",
+        "predict",
+        "predict_on_batch",
+        "run",
+        "test_on_batch",
+        "train_on_batch",
+    )
+)
 _LEGACY: Final = b"TF_USE_LEGACY_KERAS"
 _EXPERIMENTAL: Final = b"experimental"
 _NAME: Final = re.compile(r"[\w-]+")
@@ -240,6 +256,18 @@ def prepares_data(klass: ClassInfo) -> bool:
     if any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names):
         return True
     return _passes_keras_by(klass)
+
+
+def trains_eagerly(klass: ClassInfo) -> bool:
+    """Return whether a script makes and trains a model of Keras itself, and hands it to nothing that traces: each operation runs at once.
+
+    Where such a model reads values, the program has been run so.
+    """
+    module = klass.module
+    calls = {*module.unit.calls, *(name for info in module.functions for name in info.ir.calls)}
+    if klass.name not in calls or "GradientTape" not in calls or not _TRACING.isdisjoint(calls):
+        return False
+    return klass.method("train_step") is None and not any(info.decorated("function") for info in module.functions)
 
 
 def _passes_keras_by(klass: ClassInfo) -> bool:

@@ -18,6 +18,7 @@ from xlalint.frameworks.tensorflow.conversion import (
     rewrites,
     runner_of,
     runs_beside,
+    trains_eagerly,
     variant_under,
 )
 from xlalint.frameworks.tensorflow.platform import platform_of
@@ -89,6 +90,7 @@ FRAMEWORK = Framework(
     ),
     tracing_methods=frozenset(("run",)),
     prepares_data=prepares_data,
+    trains_eagerly=trains_eagerly,
     module_first=True,
     variant_under=variant_under,
     rewrites=rewrites,
