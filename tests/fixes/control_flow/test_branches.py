@@ -157,6 +157,16 @@ SAFE = {
 }
 
 UNSAFE = {
+    "a division on the way": (
+        "n = y.sum()\nif n > 0:\n    z = x / n\n    x = z + 1.0\nreturn x",
+        "n = y.sum()\nz = x / torch.where(n > 0, n, 1)\nx = torch.where(n > 0, z + 1.0, x)\nreturn x",
+        "assumes",
+    ),
+    "a division by what a mask was made of": (
+        "n = y.sum()\nk = n != 0\nif k.any():\n    x = x / n + 1.0\nreturn x",
+        "n = y.sum()\nk = n != 0\nx = torch.where(k.any(), x / torch.where(k.any(), n, 1) + 1.0, x)\nreturn x",
+        "assumes",
+    ),
     "a division where it is meant to be infinite": (
         "n = (y > 0).float().sum()\nif n == 0:\n    z = x.sum() / n\nelse:\n    z = x.sum()\nreturn z",
         "n = (y > 0).float().sum()\nz = torch.where(n == 0, x.sum() / n, x.sum())\nreturn z",

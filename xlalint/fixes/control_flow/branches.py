@@ -187,13 +187,22 @@ class _Choice:
             if name not in live:
                 step = taken.last(name) or other.last(name)
                 assert step is not None
-                lines.append(scene.code(step.statement))
+                lines.append(self._compute(asked, step, chosen=(step in taken.steps) is not asked.turned))
                 continue
             made = self._select(asked, name, taken.last(name), other.last(name))
             if isinstance(made, NoFix):
                 return made
             lines.append(made)
         return lines
+
+    def _compute(self, asked: Condition, step: Step, *, chosen: bool) -> str:
+        """The code of an assignment of what is computed on the way, which divides by nothing that is zero where it is not chosen."""
+        code, value = self._scene.code(step.statement), self._scene.code(step.value)
+        return (
+            code.removesuffix(value) + self._chooser.divide_safely(asked, value, chosen=chosen)
+            if code.endswith(value)
+            else code
+        )
 
     def _select(self, asked: Condition, name: str, taken: Step | None, other: Step | None) -> str | NoFix:
         sides = []

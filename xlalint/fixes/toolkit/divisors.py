@@ -34,7 +34,7 @@ def with_safe_divisor(
         code, test = ast.unparse(compared.left), ast.unparse(compared)
         for divisor in (code, *_list_same(code, made or {})):
             safe = f"{where}({test}, 1, {divisor})" if zero else f"{where}({test}, {divisor}, 1)"
-            side = _with(side, divisor, safe)
+            side = exchange_divisor(side, divisor, safe)
     return side
 
 
@@ -61,6 +61,23 @@ def find_divisors(side: str) -> set[str]:
     return {one.id for one in _list_divisors(tree) if isinstance(one, ast.Name)} if tree is not None else set()
 
 
+def find_compared(code: str) -> set[str]:
+    """The code of all that an expression compares to zero."""
+    tree = _parse(code)
+    found = ast.walk(tree) if tree is not None else ()
+    return {ast.unparse(one.left) for one in found if isinstance(one, ast.Compare) and _compares_to_zero(one)}
+
+
+def _compares_to_zero(node: ast.Compare) -> bool:
+    right = node.comparators[0]
+    return (
+        len(node.ops) == 1
+        and isinstance(right, ast.Constant)
+        and right.value == 0
+        and not isinstance(right.value, bool)
+    )
+
+
 def _list_divisors(tree: ast.expr) -> list[ast.expr]:
     """List what must not be zero in an expression."""
     found = []
@@ -85,7 +102,7 @@ def _list_same(code: str, made: Mapping[str, str]) -> list[str]:
     return [made[code], *names] if code in made else names
 
 
-def _with(side: str, divisor: str, safe: str) -> str:
+def exchange_divisor(side: str, divisor: str, safe: str) -> str:
     """Return code in which all quotients by a divisor have another in its place."""
     tree, tested = _parse(side), _parse(divisor)
     if tree is None or tested is None:
@@ -103,8 +120,7 @@ def _list_tested(tree: ast.expr | None) -> list[tuple[ast.Compare, bool]]:
         return [(part, zero) for part, zero in parts if zero is isinstance(tree.op, ast.BitOr)]
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.left, _TESTED):
         return []
-    right = tree.comparators[0]
-    if not isinstance(right, ast.Constant) or isinstance(right.value, bool) or right.value != 0:
+    if not _compares_to_zero(tree):
         return []
     if isinstance(tree.ops[0], _ZERO_WHERE_TRUE):
         return [(tree, True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -14,13 +15,22 @@ from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
-from xlalint.fixes.toolkit.divisors import find_divisors, with_safe_divisor, write_quotient
+from xlalint.fixes.toolkit.divisors import (
+    exchange_divisor,
+    find_compared,
+    find_divisors,
+    with_safe_divisor,
+    write_quotient,
+)
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import operation
 from xlalint.fixes.toolkit.shapes import Type, Types, alike, apart
 from xlalint.fixes.toolkit.text import argument, brief
+
+_DEPTH = 3  # assignments that a condition is followed through
+_WORDS = re.compile(r"\b[A-Za-z_]\w*").findall
 
 
 class Side(NamedTuple):
@@ -90,16 +100,34 @@ class Chooser:
         self._shape(asked, taken, other)
         self._gradients(taken, other)
         first, second = (other, taken) if asked.turned else (taken, other)
-        if self._framework == "tensorflow":
-            return [asked.text, first.text, second.text]
-        tested = self.tested or asked.text
-        names = set(asked.names).union(*(find_divisors(one.text) for one in (taken, other)))
-        made = {name: code for name in sorted(names) if (code := self._code_of(name))}
-        divided = [
-            with_safe_divisor(one.text, tested, self.function, taken=chosen, made=made)
-            for one, chosen in ((first, True), (second, False))
+        return [
+            asked.text,
+            self.divide_safely(asked, first.text, chosen=True),
+            self.divide_safely(asked, second.text, chosen=False),
         ]
-        return [asked.text, *divided]
+
+    def divide_safely(self, asked: Condition, text: str, *, chosen: bool) -> str:
+        """Code that is chosen where the tensor of a condition is true, or, not `chosen`, where it is not, without its divisions by what is
+        zero elsewhere."""
+        if self._framework == "tensorflow":
+            return text
+        names = set(asked.names) | find_divisors(text)
+        made = {name: code for name in sorted(names) if (code := self._code_of(name))}
+        text = with_safe_divisor(text, self.tested or asked.text, self.function, taken=chosen, made=made)
+        for divisor in sorted(self._list_compared(asked)):
+            safe = f"{divisor}, 1" if chosen else f"1, {divisor}"
+            text = exchange_divisor(text, divisor, f"{self.function}({asked.text}, {safe})")
+        return text
+
+    def _list_compared(self, asked: Condition) -> set[str]:
+        """The code of what is compared to zero to make the names that a condition reads: of `d != 0` for `k`, where it is `k.any()`."""
+        found: set[str] = set()
+        names = set(asked.names)
+        for _ in range(_DEPTH):
+            codes = [code for name in sorted(names) if (code := self._code_of(name))]
+            found = found.union(*map(find_compared, codes))
+            names = set(_WORDS(" ".join(codes)))
+        return found
 
     def quotient(self, asked: Condition, taken: Side, other: Side) -> str:
         """The choice between a value and its quotient, as one quotient that divides by one where the value stays; "" for another choice."""
