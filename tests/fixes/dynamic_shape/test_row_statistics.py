@@ -24,18 +24,18 @@ LEFT_ALONE = {
     ),
     "something between": f"a = []\n{LOOP}{MEAN}x = x * len(a)\na = torch.stack(a)\nreturn a, x",
 }
-WITHIN = "within = torch.arange(x.shape[1], device=x.device) < n.sum(1)[:, None]\n"
-SUM = "torch.where(within[..., None], x, 0).sum(1) / n.sum(1)[:, None]\n"
+WITHIN = "within = torch.arange(x.shape[1], device=x.device) < n.sum(1)[:, None]\ncount = within.sum(1, keepdim=True)\n"
+SUM = "torch.where(within[..., None], x, 0).sum(1) / count\n"
 UNSAFE = {
     "a mean": (f"a = []\n{LOOP}{MEAN}a = torch.stack(a)\nreturn a", f"{WITHIN}a = {SUM}return a"),
     "a mean and a deviation": (
         f"a = []\nb = []\n{LOOP}{MEAN}{STD}a = torch.stack(a)\nb = torch.stack(b, dim=0)\nreturn a, b",
-        f"{WITHIN}a = {SUM}b = (torch.where(within[..., None], x - a[:, None], 0).square().sum(1) / (n.sum(1) - 1)[:, None]).sqrt()\n"
+        f"{WITHIN}a = {SUM}b = (torch.where(within[..., None], x - a[:, None], 0).square().sum(1) / (count - 1)).sqrt()\n"
         "return a, b",
     ),
     "a deviation alone": (
         f"b = []\n{LOOP}{STD}b = torch.stack(b)\nreturn b",
-        f"{WITHIN}mean = {SUM}b = (torch.where(within[..., None], x - mean[:, None], 0).square().sum(1) / (n.sum(1) - 1)[:, None]).sqrt()\n"
+        f"{WITHIN}mean = {SUM}b = (torch.where(within[..., None], x - mean[:, None], 0).square().sum(1) / (count - 1)).sqrt()\n"
         "return b",
     ),
 }

@@ -42,7 +42,7 @@ class _Pooling(NamedTuple):
 
 
 def pool_rows(site: Site) -> Rewrite | NoFix | None:
-    """`kept.append(x[i, :n].mean(dim=0))` in a loop → `torch.where(within[..., None], x, 0).sum(1) / lengths[:, None]`."""
+    """`kept.append(x[i, :n].mean(dim=0))` in a loop → `torch.where(within[..., None], x, 0).sum(1) / within.sum(1, keepdim=True)`."""
     scene = site.scene
     if site.framework != "torch" or not isinstance(site.node, cst.Subscript):
         return None
@@ -129,23 +129,24 @@ def _rewrite(site: Site, found: _Pooling, whole: cst.BaseExpression) -> Rewrite:
     scene = site.scene
     imports = Imports(scene, found.first)
     torch, x, n = imports.name("torch"), scene.code(whole), atom(scene, found.lengths)
-    within = scene.fresh("within")
-    lines = [f"{within} = {torch}.arange({x}.shape[1], device={x}.device) < {n}[:, None]"]
+    within, count = scene.fresh("within"), scene.fresh("count")
+    lines = [
+        f"{within} = {torch}.arange({x}.shape[1], device={x}.device) < {n}[:, None]",
+        f"{count} = {within}.sum(1, keepdim=True)",  # of a length beyond the end, a slice leaves what there is
+    ]
     means = [one.kept for one in found.statistics if one.kind == "mean"]
     mean = means[0] if means else scene.fresh("mean")
-    lines.append(f"{mean} = {torch}.where({within}[..., None], {x}, 0).sum(1) / {n}[:, None]")
+    lines.append(f"{mean} = {torch}.where({within}[..., None], {x}, 0).sum(1) / {count}")
     for one in found.statistics:
         if one.kind != "mean":
-            spread = (
-                f"{torch}.where({within}[..., None], {x} - {mean}[:, None], 0).square().sum(1) / ({n} - 1)[:, None]"
-            )
+            spread = f"{torch}.where({within}[..., None], {x} - {mean}[:, None], 0).square().sum(1) / ({count} - 1)"
             lines.append(f"{one.kept} = ({spread}).sqrt()" if one.kind == "std" else f"{one.kept} = {spread}")
     indent = scene.indent(found.first)
     extent = scene.span(found.first)[0], scene.span(found.last)[1]
     text = f"\n{indent}".join(lines)
     code = scene.code(found.lengths)
     assumed = [
-        f"`{code}` has a length for each row of `{x}`, at least 1 and at most `{x}.shape[1]`, and is on its device",
+        f"`{code}` has a length for each row of `{x}`, none of them negative, and is on its device",
         *([] if values.rank_of(scene.value(whole)) == 3 else [f"`{x}` has three dimensions"]),
         f"`{x}` is finite beyond the lengths, and rounding in another order does not matter",
         *(["no gradient is taken of a deviation of 0"] if any(one.kind == "std" for one in found.statistics) else []),
