@@ -4,7 +4,7 @@ FROM python:3.12-slim AS build
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 COPY . /xlalint
-RUN python -m venv /opt/xlalint && /opt/xlalint/bin/pip install --no-cache-dir "/xlalint[report]"
+RUN python -m venv /opt/xlalint && XLALINT_COMPILED=1 /opt/xlalint/bin/pip install --no-cache-dir "/xlalint[report]"
 
 FROM python:3.12-slim
 # hadolint ignore=DL3008

@@ -16,13 +16,18 @@ def tree_of_hook() -> ast.Module:
     return ast.parse((ROOT / "hatch_build.py").read_text(encoding="utf-8"))
 
 
-def compiled() -> list[str]:
-    """Read the list."""
+def listed(name: str) -> list[str]:
+    """Read a list."""
     for node in tree_of_hook().body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMPILED":
-            listed: list[str] = list(ast.literal_eval(node.value))
-            return listed
-    raise AssertionError("hatch_build.py has no COMPILED")
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            value = node.value.args[0] if isinstance(node.value, ast.Call) else node.value
+            paths: list[str] = list(ast.literal_eval(value))
+            return paths
+    raise AssertionError(f"hatch_build.py has no {name}")
+
+
+def compiled() -> list[str]:
+    return listed("COMPILED")
 
 
 @pytest.mark.parametrize("path", compiled())
@@ -55,3 +60,7 @@ def test_where_compiling_pays(environment: dict[str, str], compiles: bool) -> No
 
 def test_is_listed_once() -> None:
     assert len(compiled()) == len(set(compiled()))
+
+
+def test_what_is_compiled_for_releases_alone_is_compiled_there() -> None:
+    assert set(listed("SELDOM")) < set(compiled())
