@@ -19,6 +19,8 @@ PACKAGES = {
     "jax": ("jax", "flax", "optax"),
     "numpy": ("numpy", "math", "operator", "random", "copy", "functools", "time", "logging"),
 }
+# what a parameter that is given by position alone is called in older releases of Python
+RENAMED = {"math.factorial"} if sys.version_info < (3, 11) else set()
 # names of other versions, and ones that need something more installed
 ELSEWHERE = {
     "torch": {
@@ -95,4 +97,4 @@ def test_the_framework_has_what_the_tables_list(framework: str, tmp_path: Path) 
     )
     found = json.loads(done.stdout.splitlines()[-1])
     assert set(found["absent"]) <= ELSEWHERE[framework]
-    assert found["params"] == {}
+    assert found["params"].keys() <= RENAMED
