@@ -158,8 +158,9 @@ def _counts_by(size: ir.Node, name: str) -> bool:
 
 
 def is_number(info: FunctionInfo, name: str) -> bool:
-    """Return whether a body uses a bare name as a flag or as a number of the host: it counts by it, or compares it with one."""
-    if chooses(info, name):
+    """Return whether a body uses a bare name as a flag or as a number of the host: it counts by it, makes arrays of that size, or compares
+    it with one."""
+    if chooses(info, name) or _sizes(info, name):
         return True
     for node in ir.walk(info.body):
         if isinstance(node, ir.Compare) and _is_name(node.left, name) and all(map(_is_literal, node.rights)):

@@ -489,6 +489,15 @@ SILENT = {
                 table = hk.get_parameter("w", [3, 4], init=jnp.ones)
                 return jnp.broadcast_to(table[None], (batch,) + table.shape)
         """,
+    "a size that a filtered transformation leaves as it is": """
+        import equinox as eqx
+
+        def make(size, key):
+            return jax.random.normal(key, (size, size)) + jnp.eye(size)
+
+        def run(n, keys):
+            return eqx.filter_vmap(make, in_axes=(None, 0))(n, keys)
+        """,
     "flags of what Haiku decorates, which who applies it passes": """
         import haiku as hk
 
