@@ -458,6 +458,46 @@ def test_an_object_that_counts_the_steps_reaches_one_number_once(guard: str, fre
     assert finding.frequency == frequency
 
 
+LATCHED = """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ready = False
+        self.scale = None
+
+    def {other}(self):
+        self.ready = False
+        self.scale = None
+
+    def forward(self, x):
+        if {test}:
+            {given}
+            print(x.sum().item())
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "other", "frequency"),
+    [
+        ("not hasattr(self, 'kept')", "self.kept = x", "reset", "run"),
+        ("self.scale is None", "self.scale = x", "build", "run"),
+        ("not self.ready", "self.ready = True", "build", "run"),
+        ("self.training and not self.ready", "self.ready = True", "build", "run"),
+        ("self.ready is False", "self.ready = True", "build", "run"),
+        ("not self.ready", "self.ready = True", "reset", "step"),
+        ("self.scale is None", "self.scale = x", "reset", "step"),
+        ("self.scale is None or x.shape[0] > 4", "self.scale = x", "build", "step"),
+        ("self.scale is None", "self.ready = True", "build", "step"),
+        ("not self.ready", "self.ready = x.shape[0] > 4", "build", "step"),
+        ("not hasattr(x, 'kept')", "x.kept = True", "build", "step"),
+    ],
+)
+def test_what_sets_an_attribute_up_runs_once(test: str, given: str, other: str, frequency: str) -> None:
+    found = check(LATCHED.format(test=test, given=given, other=other))
+    assert {one.frequency for one in found} == {frequency}
+
+
 HOOKS = {
     "training_step": "step",
     "on_train_batch_end": "step",

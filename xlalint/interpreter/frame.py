@@ -46,9 +46,11 @@ from xlalint.interpreter.guards import (
     asks_flag,
     asks_when,
     assigned_once,
+    attribute_filled_once,
     fills_once,
     find_written,
     guard_of,
+    keeps_attribute,
     may_guard,
     may_guard_entered,
     name_guards,
@@ -183,12 +185,21 @@ class Frame:
         turn = self.loops.turn
         if turn is not None and fills_once(node, turn.loop.body):
             return reached[0].under(Frequency.NTH_STEP), reached[1]
+        if self.scope.receiver_name and self._fills_attribute_once(node):
+            return reached[0].under(Frequency.ONCE), reached[1]
         if reached[0] is self.loops.rate:
             return reached
         if self._stepping is None:
             body = self.interpreter.drivers.within(self.function, self.module)
             self._stepping = body.find_stepping_branches()
         return (self.loops.rate, reached[1]) if node.at in self._stepping else reached
+
+    def _fills_attribute_once(self, node: ir.If) -> bool:
+        """Return whether a branch of a method sets up an attribute of its object, which no method but constructors takes back."""
+        receiver = self.scope.receiver_name
+        name = attribute_filled_once(node, receiver)
+        owner = self.function.owner if name and self.function is not None else None
+        return owner is not None and keeps_attribute(owner, name, receiver)
 
     def rates_asked(self, node: ir.If, reached: tuple[Rate, Rate]) -> tuple[Rate, Rate]:
         """Return how often the two branches run of a test of which the value is not known: `reached`, where nothing has to be asked for.

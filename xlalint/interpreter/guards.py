@@ -220,6 +220,70 @@ def _gives(body: tuple[ir.Statement, ...], name: str, *, none: bool) -> bool:
     return any((one.value == _NONE) is none for one in assigned)
 
 
+def attribute_filled_once(node: ir.If, receiver: str) -> str:
+    """Return the attribute that a branch gives its first value, if that is what its condition asks for: `if not hasattr(self, "x"):
+    self.x = …`, `if self.x is None:`, `if not self.ready: self.ready = True`; "" of others."""
+    tests = node.test.values if type(node.test) is ir.Bool and node.test.is_and else (node.test,)
+    for test in tests:
+        name, given = _attribute_without(test, receiver)
+        if name and any(
+            f"{receiver}.{name}" in map(path_of, one.targets) and given(one.value)
+            for one in ir.walk(node.body)
+            if type(one) is ir.Assign
+        ):
+            return name
+    return ""
+
+
+def _attribute_without(test: ir.Node, receiver: str) -> tuple[str, Callable[[ir.Node], bool]]:
+    """Return the attribute of which a condition asks if it has no value yet, and which expressions give it one; "" of others."""
+    if type(test) is ir.Not:
+        asked = test.value
+        if type(asked) is ir.Call and path_of(asked.func) == "hasattr" and len(asked.args) == 2:
+            name = asked.args[1]
+            if path_of(asked.args[0]) == receiver and type(name) is ir.Const and isinstance(name.value, str):
+                return name.value, _is_something
+        return _own_attribute(asked, receiver), _is_true
+    if type(test) is ir.Compare and test.ops in (("is",), ("==",)) and type(test.rights[0]) is ir.Const:
+        compared = test.rights[0].value
+        if compared is None or compared is False:
+            return _own_attribute(test.left, receiver), _is_something if compared is None else _is_true
+    return "", _is_something
+
+
+def _own_attribute(node: ir.Node, receiver: str) -> str:
+    return node.name if type(node) is ir.Attr and type(node.value) is ir.Name and node.value.id == receiver else ""
+
+
+def _is_true(node: ir.Node) -> bool:
+    return type(node) is ir.Const and node.value is True
+
+
+def _is_something(node: ir.Node) -> bool:
+    return node != _NONE
+
+
+def keeps_attribute(owner: ClassInfo, name: str, receiver: str) -> bool:
+    """Return whether no method of a class but constructors takes an attribute's value back."""
+    classes = [base for base in owner.mro if isinstance(base, ClassInfo)]
+    for base in classes:
+        base.module.reader.current.modules |= base.module.bit
+    methods = [base.module.functions[index] for base in classes for index in base.ir.methods.values()]
+    setting = [one for one in methods if name in one.ir.stores and one.name not in _CONSTRUCTORS]
+    return not any(_empties(one.body, f"{receiver}.{name}") for one in setting)
+
+
+def _empties(body: tuple[ir.Statement, ...], path: str) -> bool:
+    """Return whether statements take an attribute's value back: they assign None or what is false, or delete it."""
+    for one in ir.walk(body):
+        if type(one) is ir.Assign and path in map(path_of, one.targets):
+            if type(one.value) is ir.Const and not one.value.value:
+                return True
+        elif type(one) is ir.Delete and path in map(path_of, one.targets):
+            return True
+    return False
+
+
 def asks_clock(test: ir.Node, body: tuple[ir.Statement, ...]) -> bool:
     """Return whether a condition, or a part of it, asks how much time went by: `now - last >= 60`, where `now` is the clock's."""
     if type(test) is ir.Bool:
@@ -436,9 +500,11 @@ __all__ = [
     "asks_flag",
     "asks_when",
     "assigned_once",
+    "attribute_filled_once",
     "fills_once",
     "find_written",
     "guard_of",
+    "keeps_attribute",
     "lets_some_in",
     "may_guard",
     "may_guard_entered",
