@@ -396,7 +396,9 @@ class LibraryCall:
                 for m in members(value)
             )
         at_most = Confidence.CERTAIN
-        if spec.rule == VALUE_SIZED_SHAPE and UNKNOWN in members(value) and not self._minds_sizes():
+        if spec.rule == VALUE_SIZED_SHAPE and (
+            _may_be_number(value) or (UNKNOWN in members(value) and not self._minds_sizes())
+        ):
             at_most = Confidence.POSSIBLE  # it may be made of sizes alone
         self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity, at_most)
 
@@ -813,6 +815,16 @@ def _without_doubt(value: Value) -> Value:
 def _is_told(value: Value) -> bool:
     """Return whether no part of a value is a tensor that a tracer passes, nor one of which that is not known."""
     return value is not UNKNOWN and all(part.static for part in tensors(value))
+
+
+def _may_be_number(value: Value) -> bool:
+    """Return whether a value may as well be a number of Python's, no element of a tensor, and nothing proves it a tensor."""
+    found = members(value)
+    return not any(type(one) is Tensor and one.sure for one in found) and any(
+        (type(one) is Host and one.type == "int" and one.origin in ("python", "shape"))
+        or (type(one) is Const and type(one.value) is int)
+        for one in found
+    )
 
 
 def holds_data(value: Value) -> bool:
