@@ -52,6 +52,19 @@ SILENT = {
                 found[key] = value.numpy()
             return float(found["scores"][0])
         """,
+    "a size of a space, which is asked for its shape, or is a list itself": """
+        def get_shape(space):
+            if type(space).__name__ == "Box":
+                return space.shape
+            return space
+
+        class Policy:
+            def __init__(self, space, agents):
+                self.size = get_shape(space)[0]
+
+            def act(self, seen):
+                return torch.relu(seen.reshape(-1, 4, self.size))
+        """,
     "a parameter that NumPy's functions take": """
         def to_time(self, sigma, sigmas):
             distance = np.log(np.maximum(sigma, 1e-10)) - sigmas[:, np.newaxis]
@@ -271,6 +284,15 @@ SILENT = {
 }
 
 FOUND = {
+    "a size that is a tensor, or a number that was read from one": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, few: bool):
+                size = x.max() if few else torch.relu(x).sum()
+                return x.reshape(-1, size)
+        """,
+        ["XLA206"],
+    ),
     "what a table holds in and behind a loop that copies all of it": (
         """
         def show(x: torch.Tensor):
