@@ -32,9 +32,9 @@ _SHOWN: Final = tensor("torch", sure=False)
 def run_model(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run a call of what is not known, and is a model by what the code around asks of it."""
     path = path_of(node.func)
-    if not path or frame.interpreter.annotations.framework(frame.module) != "torch" or not _may_compute(arguments):
+    if not path or not _is_model(frame, path) or not _may_compute(arguments):
         return None
-    if not _is_model(frame, path):
+    if frame.interpreter.annotations.framework(frame.module) != "torch":
         return None
     name = _find_name(node, body_of(frame))
     return _kind_of(frame, name) if name else None
