@@ -11,6 +11,7 @@ from xlalint.diagnostics.finding import Finding
 from xlalint.project import check_text
 
 SETUP = """
+import time
 import torch
 import torch_xla
 from torch import nn
@@ -90,6 +91,8 @@ AT_EVERY_STEP = {
     "where a setting is one number": f"if args.stage == 2:\n    {READ}",
     "where a parameter is one text": f"if start == 'warm':\n    {READ}",
     "where two count as far": f"if i == epoch:\n    {READ}",
+    "where less time went by": f"now = time.time()\nif now - start < args.every:\n    {READ}",
+    "where what is far from another is no time": f"now = args.now\nif now - start > args.every:\n    {READ}",
     "where the guard compares otherwise": f"if i % 100 > 3:\n    {READ}",
     "where the guard asks for no remainder": f"if i // 100 == 0:\n    {READ}",
 }
@@ -127,6 +130,8 @@ NOW_AND_THEN = {
     "where a function is told what the loop adds to": (
         f"def tell(loss, at):\n    if at % 100 == 0:\n        {READ}\ntell(loss, seen)"
     ),
+    "once so much time went by": f"now = time.time()\nif now - start > args.every:\n    {READ}",
+    "once so much time went by, of the main process": f"if args.rank == 0 and time.time() - start > args.every:\n    {READ}",
     "where a name gets its first value": f"if best is None:\n    {READ}\n    best = loss",
     "where each of two conditions is enough": f"if i % 100 == 0 or (i + 1) % 500 == 0:\n    {READ}",
     "with a condition in it": f"if i % 100 == 0:\n    if args.verbose:\n        {READ}",
@@ -173,6 +178,32 @@ PROGRESS = "from tqdm import tqdm\n    x = batches\n    bar = "
 )
 def test_of_a_loop_whose_progress_has_a_name(shown: str, frequency: str) -> None:
     (finding,) = check(in_steps(f"if i % 100 == 0:\n    {READ}", "for i in bar:", PROGRESS + shown))
+    assert finding.frequency == frequency
+
+
+HOOK = """
+import pytorch_lightning as pl
+
+class Net(pl.LightningModule):
+    def {}:
+        loss = self.net(batch).mean()
+        if {} == 0:
+            loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "asked", "frequency"),
+    [
+        ("training_step(self, batch, index)", "index", "nth-step"),
+        ("on_train_batch_end(self, given, batch, index)", "index", "nth-step"),
+        ("training_step(self, batch, index)", "batch.shape[0]", "step"),
+        ("training_step(self, batch)", "self.depth", "step"),
+        ("on_train_batch_end(self, batch, kind)", "kind", "step"),
+    ],
+)
+def test_of_a_hook_that_is_told_at_which_batch_it_is(hook: str, asked: str, frequency: str) -> None:
+    (finding,) = check(HOOK.format(hook, asked))
     assert finding.frequency == frequency
 
 

@@ -257,12 +257,8 @@ class Roots:
 
     def _find_hook(self, info: FunctionInfo) -> Frequency | None:
         """Return how often a framework calls a method, where it is a hook."""
-        for base in info.owner.library_bases() if info.owner is not None else ():
-            for ancestor in self.apis.ancestors(base):
-                spec = self.apis.klass(ancestor)
-                if spec is not None and info.name in spec.hooks:
-                    return _HOOKS[spec.hooks[info.name]]
-        return None
+        often = self.apis.hook(info.owner.library_bases(), info.name) if info.owner is not None else ""
+        return _HOOKS[often] if often else None
 
     def _only(self, candidate: Candidate) -> str:
         """Return where a root runs, in words, if no run of the program calls it; "" of others."""

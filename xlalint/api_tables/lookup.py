@@ -93,6 +93,15 @@ class Apis:
             self._classes[dotted] = None if raw is None else _klass.decode(raw)
         return self._classes[dotted]
 
+    def hook(self, bases: Iterable[str], name: str) -> str:
+        """Return how often a framework calls the method of a name on what derives from its classes; "" where it is no hook of theirs."""
+        for base in bases:
+            for ancestor in self.ancestors(base):
+                spec = self.klass(ancestor)
+                if spec is not None and name in spec.hooks:
+                    return spec.hooks[name]
+        return ""
+
     def ancestors(self, dotted: str) -> list[str]:
         """The class and its library bases, nearest first, each once."""
         known = self._ancestors.get(dotted)

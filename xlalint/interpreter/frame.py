@@ -78,6 +78,9 @@ Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
 """Why a hazard does not count where it is met, "" if it does: the value is on the host, the code fills a graph of its own, is an error
 path, runs once, or catches what the tracer raises."""
 
+_BATCH_HOOKS: Final = ("_step", "_batch_start", "_batch_end")
+_NO_NAMES: Final[frozenset[str]] = frozenset()
+
 
 class Frame:
     """The interpreter's state inside one context.
@@ -146,15 +149,26 @@ class Frame:
         counts = bool(self.loops.depth) and self.context.per_turn
         if counts:
             condition = spell_out(condition, self._named_guards)
+        counters = self.loops.counters | self._counters_told()
         if not (
-            (may_guard(condition) if counts or self.loops.counters else may_guard_entered(condition))
+            (may_guard(condition) if counts or counters else may_guard_entered(condition))
             or asks_flag(condition, self.env)
         ):
             return self.loops.rate, self.loops.rate
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()
         by_default = self.interpreter.switches.outcome
-        around = Counting(self.eval, self.loops.counters, params, self._find_written, self.context.per_turn, by_default)
+        around = Counting(self.eval, counters, params, self._find_written, self.context.per_turn, by_default)
         return self._rate_where(condition, True, around), self._rate_where(condition, False, around)
+
+    def _counters_told(self) -> frozenset[str]:
+        """The parameter by which a framework's loop tells its hook at which batch it is: `training_step(self, batch, batch_idx)`."""
+        function = self.function
+        if function is None or function.owner is None or not function.name.endswith(_BATCH_HOOKS):
+            return _NO_NAMES
+        place = 3 if function.name.endswith("_end") else 2
+        if len(function.params) <= place or not self.apis.hook(function.owner.library_bases(), function.name):
+            return _NO_NAMES
+        return frozenset((function.params[place].name,))
 
     def rates_unless_off(self, condition: ir.Node, reached: tuple[Rate, Rate] | None = None) -> tuple[Rate, Rate]:
         """Return `rates_of` a condition of which the value is not known; what runs only where something is switched on says so."""

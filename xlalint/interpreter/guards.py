@@ -32,10 +32,11 @@ _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 class Written(NamedTuple):
     """Tells what statements give values to: `added` are the names, attributes and entries of tables to which they add, as these are
-    spelled, `copies` the names that stand for others alone, with these."""
+    spelled, `copies` the names that stand for others alone, with these, `clocks` those that stand for the time alone."""
 
     added: frozenset[str] = frozenset()
     copies: Mapping[str, tuple[ir.Name, ...]] = MappingProxyType({})
+    clocks: frozenset[str] = frozenset()
 
 
 class Counting(NamedTuple):
@@ -67,7 +68,8 @@ def find_written(body: tuple[ir.Statement, ...]) -> Written:
         names = tuple([value for value in values if type(value) is ir.Name])
         if len(names) == len(values):
             copies[name] = names
-    return Written(frozenset(added), copies)
+    clocks = frozenset([name for name, values in given.items() if all(map(_is_clock, values))])
+    return Written(frozenset(added), copies, clocks)
 
 
 def _spell_written(node: ir.Node) -> str:
@@ -388,10 +390,13 @@ def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency |
 
 
 def _of_difference(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
-    """Of `step - self.last >= n`, where methods move the mark on: it comes out true once the count is so far above it."""
+    """Of `step - self.last >= n`, where methods move the mark on: it comes out true once the count is so far above it. And of
+    `time.time() - last > 60`: once so much time went by."""
     if test.ops[0] not in ((">=", ">") if wanted else ("<", "<=")) or type(test.left) is not ir.Bin:
         return None
-    mark = test.left.right
+    now, mark = test.left.left, test.left.right
+    if _is_clock(now) or (type(now) is ir.Name and now.id in around.written().clocks):
+        return Frequency.NTH_STEP
     if type(mark) is not ir.Attr or not _counts_steps(test.left.left, around):
         return None
     owners = [one for one in members(around.evaluate(mark.value)) if type(one) is Instance]
