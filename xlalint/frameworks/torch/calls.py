@@ -252,6 +252,21 @@ def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Valu
     return NONE
 
 
+def write_summary(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
+    """Run `writer.add_scalar(tag, x)` of what is not known: a writer of summaries that is handed around, of PyTorch's own or of tensorboardX."""
+    func = node.func
+    if type(func) is not ir.Attr or func.name not in _WRITING:
+        return None
+    entry = frame.apis.class_method("torch.utils.tensorboard.SummaryWriter", func.name)
+    if entry is None or frame.interpreter.annotations.framework(frame.module) != "torch":
+        return None
+    frame.paths.ambiguous_callee += 1
+    written = LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node).run()
+    frame.paths.ambiguous_callee -= 1
+    return written
+
+
+_WRITING: Final = frozenset(("add_scalar", "add_scalars", "add_histogram", "add_image"))
 _ON_HOST: Final = (constant("cpu"), host("device:cpu"))
 _CONVERTING: Final = ("to", "type")
 

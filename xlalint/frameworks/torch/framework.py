@@ -425,7 +425,7 @@ _SEMANTICS = Semantics(
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
     on_call=(recompiles.check_compiled_call, graph_breaks.check_call, guarded_numbers.check_growth),
-    on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient, encode, run_model),
+    on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient, calls.write_summary, encode, run_model),
     on_library_call=(
         calls.check_moved,
         compiled_optimizer.check_call,
