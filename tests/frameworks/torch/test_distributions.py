@@ -99,6 +99,8 @@ QUIET = {
     "a transform by its module": FORWARD.format(body="td.transforms.ExpTransform().log_abs_det_jacobian(x, x)"),
     "a divergence by its module": FORWARD.format(body="td.kl.kl_divergence(self.p, self.q)"),
     "a density of what may be one of the program's models": MODEL.format(annotation=""),
+    "a density of what may be another class of the program": FORWARD.format(body="self.base.log_prob(x)")
+    + "\nclass Sizes:\n    def log_prob(self, counts):\n        return self.prob[counts].log()\n",
     "a density of one of the program's models": MODEL.format(annotation=": Flow"),
     "checks that are switched off": own(passed="validate_args=False"),
     "a program that switches all checks off": "td.Distribution.set_default_validate_args(False)\n"

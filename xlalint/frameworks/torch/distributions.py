@@ -102,8 +102,8 @@ def _is_given_more(call: LibraryCall) -> bool:
 
 
 def _is_of_model(call: LibraryCall) -> bool:
-    """Return whether a method of what is not known may be that of a model: the program's models have such, and no class of it is a
-    distribution."""
+    """Return whether a method of what is not known may be that of a model, or of another class of the program: these have such, and no
+    class of it is a distribution."""
     func = call.node.func
     if call.owner is not foreign(_BASE) or not isinstance(func, ir.Attr):
         return False
@@ -123,8 +123,8 @@ def _is_asked_as_model(node: object, holder: str) -> bool:
 
 
 def _has_density(module: ModuleInfo) -> bool:
-    """Return whether a model of a module has a density of its own."""
-    return any(_DENSITY in klass.ir.methods and _derives(klass, "torch.nn") for klass in module.classes)
+    """Return whether a class of a module has a density of its own, and is no distribution of PyTorch's."""
+    return any(_DENSITY in klass.ir.methods and not _derives(klass, "torch.distributions") for klass in module.classes)
 
 
 def _has_distribution(module: ModuleInfo) -> bool:
