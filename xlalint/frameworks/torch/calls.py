@@ -253,7 +253,7 @@ def prove_by_gradient(frame: Frame, arguments: Arguments, node: ir.Call) -> Valu
 
 
 def write_summary(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
-    """Run `writer.add_scalar(tag, x)` of what is not known: a writer of summaries that is handed around, of PyTorch's own or of tensorboardX."""
+    """Run `writer.add_scalar(tag, x)` of what is not known: a writer of summaries, PyTorch's own or tensorboardX's."""
     func = node.func
     if type(func) is not ir.Attr or func.name not in _WRITING:
         return None
