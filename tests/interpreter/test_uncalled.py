@@ -34,6 +34,15 @@ CALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "from part import read\ndef main():\n    apply(read)\n" + MAIN,
     },
+    "by a function that imports it": {
+        "part.py": READ,
+        "run.py": "def main():\n    from part import read\n    read(load())\n" + MAIN,
+    },
+    "by nothing, in a module that no function imports either": {
+        "part.py": READ,
+        "other.py": RUN,
+        "run.py": "def main(part):\n    from other import main\n    main(part)\n" + MAIN,
+    },
     "by another name": {
         "part.py": READ,
         "run.py": "from part import read as take\ndef main():\n    take(load())\n" + MAIN,
@@ -104,6 +113,15 @@ UNCALLED: dict[str, dict[str, str]] = {
     "that only itself calls": {
         "part.py": READ.replace("float(", "read(y) + float("),
         "run.py": "import part\n" + RUN + MAIN,
+    },
+    "in a module that a function imports": {
+        "part.py": READ,
+        "run.py": "def main():\n    from part import other\n    other(3)\n" + MAIN,
+    },
+    "in a module of a package that a function imports": {
+        "models/__init__.py": "def make(name):\n    if name == 'part':\n        from .part import other\n        return other()\n",
+        "models/part.py": READ,
+        "run.py": "from models import make\ndef main():\n    make('part')\n" + MAIN,
     },
     "in a module that is imported by a star": {"part.py": READ, "run.py": "from part import *\n" + RUN + MAIN},
     "that only what nothing calls calls": {
@@ -187,3 +205,17 @@ def test_a_name_that_is_added_to_a_function_calls_what_nothing_called(tmp_path: 
         session.change(str(path), text.encode())
         found.append([one.severity for one in session.report().findings])
     assert found == [["info"], ["warning"], ["info"]]
+
+
+def test_a_function_that_begins_to_import_a_module_makes_it_a_part_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "part.py").write_text(READ)
+    path = tmp_path / "run.py"
+    alone = "def main():\n    print(2)\n" + MAIN
+    path.write_text(alone)
+    session = Session([tmp_path], Settings(target="torch_xla", show_info=True))
+    session.load()
+    found = []
+    for text in (alone, alone.replace("print(2)", "import part"), alone):
+        session.change(str(path), text.encode())
+        found.append([one.severity for one in session.report().findings])
+    assert found == [["warning"], ["info"], ["warning"]]

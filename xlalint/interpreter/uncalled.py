@@ -35,6 +35,7 @@ _IN_SCOPE: Final = frozenset(("globals", "locals", "vars", "Fire", "exec"))
 _LOOKING_UP: Final = frozenset(("getattr", "eval"))
 _ABSTRACT: Final = frozenset(("abc", "typing"))
 _ROUNDS: Final = 4  # functions that only what is uncalled names
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Uncalled:
@@ -48,6 +49,7 @@ class Uncalled:
         self._modules = program.modules[: program.linted]
         self._mentioned: dict[FunctionInfo, frozenset[str]] = {}
         self._names: frozenset[str] = frozenset()
+        self._imported_by: dict[FunctionInfo, frozenset[str]] = {}
         self.holders: dict[str, set[_Holder]] = {}
 
     def find(self) -> set[FunctionInfo]:
@@ -100,8 +102,12 @@ class Uncalled:
         }
 
     def holds_after(self, changed: Iterable[FunctionInfo]) -> bool:
-        """Return whether functions with other bodies than before name what they named."""
-        return not self._names or all(self._mentioned.get(info) == self._names_in(info) for info in changed)
+        """Return whether functions with other bodies than before name, and import, what they did."""
+        return not self._names or all(
+            self._mentioned.get(info) == self._names_in(info)
+            and self._imported_by.get(info, _NOTHING) == self._list_imported_in(info)
+            for info in changed
+        )
 
     def _is_script(self, module: ModuleInfo) -> bool:
         """Return whether a module is one that a user starts: it stands in no package, and does something where it is the main one."""
@@ -140,7 +146,29 @@ class Uncalled:
         whole = tuple(
             f"{absolute(module, one)}." for module in self._modules for one in module.unit.imports if not one.name
         )
-        return found.union(module for module in self._modules if module.name.startswith(whole))
+        found.update(module for module in self._modules if module.name.startswith(whole))
+        return found | self._find_imported_late(found)
+
+    def _find_imported_late(self, found: set[ModuleInfo]) -> set[ModuleInfo]:
+        """Find what nothing but functions of the program import: `from .ui_model import UIModel` where a model is made."""
+        rest = {module.name: module for module in self._modules if module not in found}
+        spelled = [name.rpartition(".")[2].encode() for name in rest]
+        late: set[str] = set()
+        for module in self._modules if rest else ():
+            for info in module.functions:
+                if any(name in info.ir.body for name in spelled):
+                    imported = self._list_imported_in(info)
+                    if imported:
+                        self._imported_by[info] = imported
+                        late |= imported
+        return {module for name, module in rest.items() if name in late}
+
+    def _list_imported_in(self, info: FunctionInfo) -> frozenset[str]:
+        """The names of the program's modules that a function's own statements import."""
+        imports = (one for one in ir.walk(info.body) if type(one) is ir.Import)
+        sources = ((self._program.absolute(info.module, one), one.name) for each in imports for one in each.bindings)
+        names = (name for source, inner in sources for name in (source, f"{source}.{inner}"))
+        return frozenset([name for name in names if name in self._program.by_name])
 
     def _find_open(self) -> set[ModuleInfo]:
         """Find the modules of which something is looked up by names that are no part of the program's text."""
