@@ -10,14 +10,12 @@ number that the host uses to slice its own data, to log, to save.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple, Union
+from typing import Final, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Const, Host, Sequence, Value, host, sequence
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
-
-if TYPE_CHECKING:
-    pass
 
 Loop = Union[ir.For, ir.While]
 
@@ -186,6 +184,16 @@ def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
+def find_owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[str]:
+    """Find whose methods of these names a body calls: `model` of `model.eval()`."""
+    found = (
+        path_of(one.func.value)
+        for one in ir.walk(body)
+        if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name in methods
+    )
+    return {path for path in found if path}
+
+
 def last_name(func: ir.Node) -> str:
     """The last part of the name that is called, "" where it has none."""
     return func.name if type(func) is ir.Attr else func.id if type(func) is ir.Name else ""
@@ -212,6 +220,7 @@ __all__ = [
     "blocks",
     "counts_to_few",
     "entering",
+    "find_owners",
     "find_shown",
     "find_source",
     "is_long",

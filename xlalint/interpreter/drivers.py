@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard, Union
 
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, find_source, last_name, loops
+from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, find_owners, find_source, last_name, loops
 from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -125,12 +125,12 @@ class DrivenBody:
 
     def evaluates(self) -> bool:
         """Return whether the body sets a model to evaluate, or is given one to run, and then runs it in a loop."""
-        models = self._run | _owners(self._body, self._words.evaluates)
+        models = self._run | find_owners(self._body, self._words.evaluates)
         return bool(models) and any(_runs(loop, models) or self._uses(loop) for loop in _loops(self._body))
 
     def _uses(self, loop: Loop) -> bool:
         """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate: `net.generate(x)`."""
-        models = _owners(self._body, self._words.evaluates)
+        models = find_owners(self._body, self._words.evaluates)
         rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
         called = (one.func for one in ir.walk(tuple(rest)) if models and isinstance(one, ir.Call))
         return any(
@@ -160,7 +160,7 @@ class DrivenBody:
         if self._at_once:
             return True
         steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop) or self._acts(loop)
-        return steps or _runs(loop, self._run | _owners(self._body, self._words.models)) or self._uses(loop)
+        return steps or _runs(loop, self._run | find_owners(self._body, self._words.models)) or self._uses(loop)
 
     def frequency(self, loop: Loop, *, evaluates: bool) -> Frequency:
         """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or `evaluates` one, are an
@@ -278,7 +278,7 @@ class DrivenBody:
     def _hands_on(self, statements: tuple[ir.Statement, ...]) -> bool:
         """Return whether statements begin new gradients, and hand the optimizer that takes them to what they call: that goes backward, and
         steps it, as `loss_scaler(loss, optimizer)` does."""
-        cleared = _owners(statements, self._words.clears)
+        cleared = find_owners(statements, self._words.clears)
         given = (part for one in ir.walk(statements) if isinstance(one, ir.Call) for part in _given_to(one))
         return bool(cleared) and any(path_of(part) in cleared for part in given)
 
@@ -430,7 +430,7 @@ class Drivers:
         words = self.words.evaluates
         if words.isdisjoint(info.ir.calls):
             return False
-        models = _owners(info.body, words)
+        models = find_owners(info.body, words)
         return any(isinstance(one, ir.Call) and path_of(one.func) in models for one in ir.walk(info.body))
 
     def takes_step(self, info: FunctionInfo) -> bool:
@@ -530,7 +530,7 @@ class Drivers:
             holders.append(None)
         for holder in holders if self.may_drive(module) else ():
             body = holder.body if holder is not None else ir.decode_body(module.unit.body)
-            models = _owners(body, words)
+            models = find_owners(body, words)
             for one in ir.walk(body):
                 if isinstance(one, ir.Call) and any(path_of(part) in models for part in _given_to(one)):
                     for callee in self._callees(module, holder, one.func):
@@ -1076,16 +1076,6 @@ def _names_given(callee: FunctionInfo, call: ir.Call, models: set[str]) -> Itera
         if path_of(given) in models:
             yield param.name
     yield from [name for name, given in call.keywords if name and path_of(given) in models]
-
-
-def _owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[str]:
-    """Whose methods of these names a body calls: `model` of `model.eval()`."""
-    found = (
-        path_of(one.func.value)
-        for one in ir.walk(body)
-        if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name in methods
-    )
-    return {path for path in found if path}
 
 
 def _stepping(func: ir.Node) -> str:

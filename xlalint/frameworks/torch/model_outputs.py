@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import ARRAYS, UNKNOWN, Const, Host, Tensor, Value, mapping, members, tensor
+from xlalint.interpreter.device_loops import find_owners
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -74,23 +75,11 @@ def _methods_of(klass: ClassInfo) -> Iterator[FunctionInfo]:
 
 
 def _ask_function(info: FunctionInfo) -> frozenset[str]:
-    return frozenset() if _ASKED.isdisjoint(info.ir.calls) else _find_asked(info.body)
+    return frozenset() if _ASKED.isdisjoint(info.ir.calls) else frozenset(find_owners(info.body, _ASKED))
 
 
 def _ask_module(module: ModuleInfo) -> frozenset[str]:
-    return frozenset() if _ASKED.isdisjoint(module.unit.calls) else _find_asked(module.body)
-
-
-def _find_asked(body: tuple[ir.Statement, ...]) -> frozenset[str]:
-    """The names and attributes that statements ask for parameters, or set to train or to evaluate."""
-    called = (one.func for one in ir.walk(body) if isinstance(one, ir.Call))
-    return frozenset(
-        [
-            path_of(func.value)
-            for func in called
-            if isinstance(func, ir.Attr) and func.name in _ASKED and path_of(func.value)
-        ]
-    )
+    return frozenset() if _ASKED.isdisjoint(module.unit.calls) else frozenset(find_owners(module.body, _ASKED))
 
 
 def _find_name(node: ir.Call, body: tuple[ir.Statement, ...]) -> str:
