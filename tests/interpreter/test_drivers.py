@@ -612,3 +612,36 @@ def test_a_loop_that_keeps_a_model_runs_none(turn: str, loud: Loud) -> None:
 @pytest.mark.parametrize("turn", ["action = model.get_action(states)", "action = model.generate(states, n=1)"])
 def test_a_loop_that_uses_a_method_of_the_model_evaluates_it(turn: str, loud: Loud) -> None:
     assert loud(KEPT.format(turn=turn), "torch_xla") == ["XLA302"]
+
+
+GIVEN = """
+import torch
+
+def score(net, parts, others):
+    for part in parts:
+        for other in others:
+            {turn}
+
+def main(net, parts, others, device):
+    net = net.to(device)
+    {before}
+    score(net, parts, others)
+"""
+
+
+@pytest.mark.parametrize("turn", ["net.save(str(part))", "net.load_state_dict(part)", "kept = part.max(1)[1].tolist()"])
+def test_loops_in_loops_that_run_no_model_they_are_given(turn: str, loud: Loud) -> None:
+    assert loud(GIVEN.format(before="net.eval()", turn=turn), "torch_xla") == []
+
+
+@pytest.mark.parametrize(
+    "turn", ["net.compare(part, other).cpu().numpy()", "net(part)\n            net.sum(part).cpu()"]
+)
+def test_loops_in_loops_that_run_a_model_they_are_given(turn: str, loud: Loud) -> None:
+    assert loud(GIVEN.format(before="net.eval()", turn=turn), "torch_xla") == ["XLA302"]
+
+
+def test_what_a_model_gives_that_a_function_is_given(loud: Loud) -> None:
+    text = GIVEN.replace("{turn}", "kept = net(part)\n            kept.max(1)[1].tolist()")
+    assert loud(text.format(before="net.eval()"), "torch_xla") == ["XLA302"]
+    assert loud(text.format(before="print(net)"), "torch_xla") == []

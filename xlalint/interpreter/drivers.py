@@ -126,11 +126,12 @@ class DrivenBody:
     def evaluates(self) -> bool:
         """Return whether the body sets a model to evaluate, or is given one to run, and then runs it in a loop."""
         models = self._run | find_owners(self._body, self._words.evaluates)
-        return bool(models) and any(_runs(loop, models) or self._uses(loop) for loop in _loops(self._body))
+        return bool(models) and any(_runs(loop, models) or self._uses(loop) for loop in _all_loops(self._body))
 
     def _uses(self, loop: Loop) -> bool:
-        """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate: `net.generate(x)`."""
-        models = find_owners(self._body, self._words.evaluates)
+        """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate, or is given to run:
+        `net.generate(x)`."""
+        models = self._run | find_owners(self._body, self._words.evaluates)
         rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
         called = (one.func for one in ir.walk(tuple(rest)) if models and isinstance(one, ir.Call))
         return any(
@@ -424,6 +425,11 @@ class Drivers:
         places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if _is_under(one, words)]
         called = {path_of(one.func) for place in places for one in ir.walk(place) if isinstance(one, ir.Call)}
         return frozenset([param.name for param in info.params if param.name in called])
+
+    def models_given(self, info: FunctionInfo) -> Set[str]:
+        """Return the parameters of a function that callers set to evaluate before: models."""
+        self._work_out()
+        return self._given.get(info, frozenset())
 
     def infers(self, info: FunctionInfo) -> bool:
         """Return whether a function sets a model to evaluate and calls it."""

@@ -51,10 +51,13 @@ def _may_compute(arguments: Arguments) -> bool:
 
 
 def _is_model(frame: Frame, path: str) -> bool:
-    """Return whether code around a call asks something for parameters, or sets it to train, or a method does so of what its class keeps."""
+    """Return whether code around a call asks something for parameters, or sets it to train; or a method does so of what its class keeps, or
+    a caller of what it gives."""
     function = frame.function
     if function is None:
         return path in frame.module.answers(_ask_module)
+    if path in frame.interpreter.drivers.models_given(function):
+        return True
     if any(path in one.answers(_ask_function) for one in (function, *function.enclosing())):
         return True
     receiver, _, attribute = path.partition(".")
