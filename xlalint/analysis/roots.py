@@ -191,10 +191,14 @@ class Roots:
         return interpreter.roots
 
     def _find_platforms(self, module: ModuleInfo) -> Platforms:
-        """Where the program runs that is started at a module: also one that trains, and is yet to be ported."""
+        """Where the program runs that is started at a module: also one that trains, itself or by a framework's loop, and is yet to be
+        ported."""
         found = dict(platforms_of(module, self.interpreter.program, module.taught.target))
         drivers = self.interpreter.drivers
-        if drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions):
+        drives = drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions)
+        if drives or any(
+            self._find_hook(info) is Frequency.STEP for info in module.functions if info.owner is not None
+        ):
             for framework in self.frameworks.values():
                 steps = framework.semantics.steps
                 if steps is not None and not steps.ported.isdisjoint(module.at_hand):

@@ -102,6 +102,30 @@ def test_a_gpu_compiles_nothing(case: str) -> None:
     assert found(TORCH_ON_A_GPU + dedent(FOUND[case][0])) == []
 
 
+LIGHTNING = """
+import pytorch_lightning as pl
+
+class Net({base}):
+    def train_dataloader(self):
+        return DataLoader(self.train_set, 8, shuffle=True)
+
+    def {hook}(self, batch, index):
+        return self.net(batch).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "hook", "expected"),
+    [
+        ("pl.LightningModule", "training_step", ["XLA402"]),
+        ("pl.LightningModule", "score", []),
+        ("Base", "training_step", []),
+    ],
+)
+def test_a_loader_of_what_a_frameworks_loop_trains(base: str, hook: str, expected: list[str]) -> None:
+    assert found(TORCH_ON_A_GPU + LIGHTNING.format(base=base, hook=hook)) == expected
+
+
 KERAS_SILENT = {
     "dropped": "ds.shuffle(9).batch(8, drop_remainder=True)",
     "dropped by place": "ds.batch(8, True)",
