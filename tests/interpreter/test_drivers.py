@@ -645,3 +645,35 @@ def test_what_a_model_gives_that_a_function_is_given(loud: Loud) -> None:
     text = GIVEN.replace("{turn}", "kept = net(part)\n            kept.max(1)[1].tolist()")
     assert loud(text.format(before="net.eval()"), "torch_xla") == ["XLA302"]
     assert loud(text.format(before="print(net)"), "torch_xla") == []
+
+
+EPOCHS = """
+import torch
+
+class Trainer(Base):
+    def eval(self):
+        return self.score()
+
+    def run(self, x: torch.Tensor, net):
+        {before}
+        for epoch in range(9):
+            {turn}
+            print(x.sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "turn", "frequency"),
+    [
+        ("self.eval()", "self.total(x)", "call"),
+        ("net.score()", "net.total(x)", "call"),
+        ("net.eval()", "net.total(x)", "evaluation"),
+    ],
+)
+def test_an_object_that_evaluates_is_no_model_that_it_uses(
+    before: str, turn: str, frequency: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(EPOCHS.format(before=before, turn=turn))
+    report = check_paths([path], Settings(root=str(tmp_path), target="torch_xla", show_info=True))
+    assert [one.frequency for one in report.findings] == [frequency]

@@ -68,7 +68,7 @@ class DrivenBody:
     """The loops of one body, that of a function or of a module, by what they do to the device.
 
     `clears`: some of it may begin new gradients. `at_once`: the body is that of a script whose device runs each operation at once.
-    `run` are the parameters that a function runs as models.
+    `run` are the parameters that a function runs as models, `receiver` is what it calls its own object.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class DrivenBody:
         clears: bool = False,
         at_once: bool = False,
         run: frozenset[str] = frozenset(),
+        receiver: str = "",
     ) -> None:
         self._words = words
         self._calls = calls
@@ -86,6 +87,7 @@ class DrivenBody:
         self._clears = clears
         self._at_once = at_once
         self._run = run
+        self._receiver = receiver
 
     def role(self) -> Role:
         """The part that a function with this body plays."""
@@ -131,7 +133,7 @@ class DrivenBody:
     def _uses(self, loop: Loop) -> bool:
         """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate, or is given to run:
         `net.generate(x)`."""
-        models = self._run | find_owners(self._body, self._words.evaluates)
+        models = (self._run | find_owners(self._body, self._words.evaluates)) - {self._receiver}
         rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
         called = (one.func for one in ir.walk(tuple(rest)) if models and isinstance(one, ir.Call))
         return any(
@@ -675,7 +677,8 @@ class Drivers:
 
     def _body_of(self, info: FunctionInfo) -> DrivenBody:
         calls, clears = self._calls.get(info, _NO_CALLS), self._clears(info.ir.calls)
-        return DrivenBody(self.words, calls, info.body, clears, run=self._list_run(info))
+        receiver = info.params[0].name if info.owner is not None and info.params else ""
+        return DrivenBody(self.words, calls, info.body, clears, run=self._list_run(info), receiver=receiver)
 
     def _note_calls(
         self,
