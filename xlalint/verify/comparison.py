@@ -232,7 +232,8 @@ class _Comparison:
             if time.process_time() > until:
                 break
             for values in find_jump(evaluate, one, other) or ():
-                found.append(Draw(_JUMPS, -1 - len(found), values))
+                if "ties" not in self.pair.unlike or not _has_ties(values):
+                    found.append(Draw(_JUMPS, -1 - len(found), values))
         return found
 
     def _run_alone(self, program: Program, one: Draw) -> Outcome:
@@ -701,6 +702,11 @@ def _find_chosen(draws: Sequence[Draw], outcomes: Outcomes) -> set[int]:
 
 def _contents(result: Result) -> dict[str, Content]:
     return {"values": result.outputs, "gradients": Content(result.gradients), **result.effects}
+
+
+def _has_ties(values: Values) -> bool:
+    """Return whether elements of an argument are equal: which of them an order puts first, and gives the gradient, is anyone's choice."""
+    return any(np.unique(value).size < value.size for value in values.values() if is_floating(value))
 
 
 def _noise_of(
