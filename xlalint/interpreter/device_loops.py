@@ -108,9 +108,7 @@ def counts_to_few(end: Value) -> bool:
 
 def values_of_turn(node: ir.For, element: Value) -> Value:
     """Return what a loop that drives a device binds in each turn: the numbers that it counts are told from others."""
-    counter = node.iterable
-    while type(counter) is ir.Call and last_name(counter.func) in _SHOWING and counter.args:
-        counter = counter.args[0]
+    counter = _shown_in(node.iterable)
     if type(counter) is not ir.Call:
         return element
     if last_name(counter.func) in _COUNTING:
@@ -122,11 +120,16 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
     return element
 
 
+def _shown_in(node: ir.Node) -> ir.Node:
+    """Return what gives the turns that are shown: `range(n)` of `tqdm(range(n))`."""
+    while type(node) is ir.Call and last_name(node.func) in _SHOWING and node.args:
+        node = node.args[0]
+    return node
+
+
 def _counts(over: tuple[ir.Node, ...]) -> bool:
     """Return whether what is enumerated are numbers that are counted."""
-    first = over[0] if over else None
-    while type(first) is ir.Call and last_name(first.func) in _SHOWING and first.args:
-        first = first.args[0]
+    first = _shown_in(over[0]) if over else None
     return type(first) is ir.Call and last_name(first.func) in _COUNTING
 
 
@@ -138,8 +141,7 @@ def names_counted(node: Loop) -> frozenset[str]:
 
 
 def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
-    while type(counter) is ir.Call and last_name(counter.func) in _SHOWING and counter.args:
-        counter = counter.args[0]
+    counter = _shown_in(counter)
     if type(counter) is not ir.Call:
         return frozenset()
     called = last_name(counter.func)
