@@ -49,6 +49,7 @@ class Uncalled:
         self._modules = program.modules[: program.linted]
         self._mentioned: dict[FunctionInfo, frozenset[str]] = {}
         self._names: frozenset[str] = frozenset()
+        self._alone: frozenset[str] = frozenset()  # the modules that no module's own statements import
         self._imported_by: dict[FunctionInfo, frozenset[str]] = {}
         self.holders: dict[str, set[_Holder]] = {}
 
@@ -152,6 +153,7 @@ class Uncalled:
     def _find_imported_late(self, found: set[ModuleInfo]) -> set[ModuleInfo]:
         """Find what nothing but functions of the program import: `from .ui_model import UIModel` where a model is made."""
         rest = {module.name: module for module in self._modules if module not in found}
+        self._alone = frozenset(rest)
         spelled = [name.rpartition(".")[2].encode() for name in rest]
         late: set[str] = set()
         for module in self._modules if rest else ():
@@ -164,11 +166,11 @@ class Uncalled:
         return {module for name, module in rest.items() if name in late}
 
     def _list_imported_in(self, info: FunctionInfo) -> frozenset[str]:
-        """The names of the program's modules that a function's own statements import."""
+        """The names of modules that a function's own statements import, of those that no module's do."""
         imports = (one for one in ir.walk(info.body) if type(one) is ir.Import)
         sources = ((self._program.absolute(info.module, one), one.name) for each in imports for one in each.bindings)
         names = (name for source, inner in sources for name in (source, f"{source}.{inner}"))
-        return frozenset([name for name in names if name in self._program.by_name])
+        return self._alone.intersection(names)
 
     def _find_open(self) -> set[ModuleInfo]:
         """Find the modules of which something is looked up by names that are no part of the program's text."""
