@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,9 +60,25 @@ def test_the_manifest_is_valid(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A repository that holds what the working tree does, committed: pre-commit takes hooks from nothing else."""
+    folder = tmp_path / "published"
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    author = ("-c", "user.name=xlalint", "-c", "user.email=xlalint@example.org")
+    for command in (["init", "-q"], ["add", "-A"], [*author, "commit", "-q", "--no-verify", "-m", "all"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="pre-commit takes hooks from a repository")
-def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path) -> None:
+def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path, published: Path) -> None:
     """Both hooks come from one environment, which pre-commit builds once."""
     project = tmp_path / "project"
     project.mkdir()
@@ -74,9 +91,20 @@ def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path) -> None:
     (project / "vendor").mkdir()
     (project / "vendor" / "broken.py").write_text("x = (\n")
     (project / "pyproject.toml").write_text('[tool.xlalint]\nextend-exclude = ["vendor"]\n')
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=published, check=True, capture_output=True, text=True
+    ).stdout
+    hooks = "[{id: xlalint}, {id: xlalint-fix}]"
+    (project / ".pre-commit-config.yaml").write_text(
+        f"repos: [{{repo: {published}, rev: {head.strip()}, hooks: {hooks}}}]\n"
+    )
     for command in (["init", "-q"], ["add", "-A"]):
         subprocess.run(["git", *command], cwd=project, check=True)
-    done = _pre_commit("try-repo", str(ROOT), "xlalint", "--all-files", folder=project, home=tmp_path / "home")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return _pre_commit("run", *arguments, folder=project, home=tmp_path / "home")
+
+    done = run("xlalint", "--all-files")
     if "CalledProcessError" in done.stdout and _UNREACHABLE.search(done.stdout):
         pytest.skip("pip reaches no index to build the hook's environment from")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -87,16 +115,14 @@ def test_the_hooks_check_and_fix_what_is_committed(tmp_path: Path) -> None:
     assert "vendor" not in done.stdout
     assert "(5 checked)" in done.stdout
     # Of a commit of one file that file is reported, as a check of all has it.
-    done = _pre_commit("try-repo", str(ROOT), "xlalint", "--files", "helper.py", folder=project, home=tmp_path / "home")
+    done = run("xlalint", "--files", "helper.py")
     assert "helper.py:2:12" in done.stdout
     assert (
         "Found 1 warning in 1 file (1 checked within the 4 files of " in done.stdout
     )  # stubs are checked where they are named
-    named = ("--files", "vendor/broken.py", "stub.pyi")
-    done = _pre_commit("try-repo", str(ROOT), "xlalint", *named, folder=project, home=tmp_path / "home")
+    done = run("xlalint", "--files", "vendor/broken.py", "stub.pyi")
     assert done.returncode == 0, done.stdout
-    arguments = ("try-repo", str(ROOT), "xlalint-fix", "--files", "model.py")
-    done = _pre_commit(*arguments, folder=project, home=tmp_path / "home")
+    done = run("xlalint-fix", "--files", "model.py")
     assert "- files were modified by this hook" in done.stdout, done.stdout + done.stderr
     assert "- exit code: 1" in done.stdout
     assert "- model.py:\n    1 × XLA003 (unused-suppression)\n" in done.stdout
