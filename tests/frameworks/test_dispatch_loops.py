@@ -242,6 +242,33 @@ SILENT = {
     "an action that a simulation needs, as a name": PLAY.format(
         "sent = np.array(action)\n        seen, reward = env.step(sent)"
     ),
+    "actions of several simulations, one by one": PLAY.format(
+        "sent = np.asarray(action)\n        seen, reward = zip(*[one.step(part) for one, part in zip(env, sent)])"
+    ),
+    "an action that the host clips, and what is given with it": (
+        "choose = jax.jit(lambda params, seen: (seen @ params, {'odds': seen.sum()}))\n\n"
+        "def play(params, env, kept):\n    seen = env.reset()\n    for _ in range(100):\n"
+        "        action, told = choose(params, jnp.asarray(seen))\n        action = np.asarray(action)\n"
+        "        sent = np.clip(action, -1, 1)\n        kept.append({k: float(v) for k, v in told.items()})\n        seen = env.step(sent)"
+    ),
+    "arrays that an evaluation collects, by keys of random numbers": COLLECT.format(
+        "key, one = jax.random.split(key)\n        rows = predict(params, jax.random.normal(one, (3, 3)))\n"
+        "        kept.append(np.asarray(rows))"
+    ),
+    "arrays that an evaluation collects, picked by a mask of the turn": COLLECT.format(
+        "mask = batch.pop('mask')\n        rows, mask = jax.device_get((predict(params, rows), mask))\n"
+        "        kept.append(rows[mask.astype(bool)])"
+    ),
+    "arrays that an evaluation collects, beside an object that keeps what it has": (
+        "class Config:\n    def __init__(self, rate):\n        self.rate = rate\n\n    def scale(self):\n        return self.rate * 2\n\n"
+    )
+    + COLLECT.replace("kept = []", "kept, config = [], Config(0.5)").format(
+        "rows = predict(params, batch * config.scale())\n        kept.append(np.asarray(rows))"
+    ),
+    "a function that is there to wait": (
+        "def wait(value):\n    return jax.block_until_ready(value)\n\n"
+        "def train(params, loader):\n    for b in loader:\n        params, m = step(params, b)\n        wait(m)"
+    ),
     "an action that is bound to its own name": SERVE.format(
         "action = np.asarray(action[0, 0])\n        env.send(action)"
     ),
@@ -393,6 +420,15 @@ FOUND = {
         "def make(net):\n    @jax.jit\n    def score(params, b):\n        return net(params, b).sum()\n\n    return score\n\n"
         "class Judge:\n    def __init__(self, net):\n        self.score = make(net)\n\n    def run(self, params, loader):\n"
         "        total = 0\n        for b in loader:\n            total += float(self.score(params, b))\n        yield total"
+    ),
+    "arrays that a loop copies, of an object that a method changes": (
+        "class Model:\n    def __init__(self, params):\n        self.params = params\n\n    def learn(self, b):\n"
+        "        self.params, m = step(self.params, b)\n        return m['loss']\n\n"
+        "def train(params, loader, kept):\n    model = Model(params)\n    for b in loader:\n"
+        "        loss = model.learn(b)\n        kept.append(np.asarray(loss))"
+    ),
+    "a number beside an action that a simulation needs, of another call": PLAY.format(
+        "params, m = step(params, action)\n        print(float(m['loss']))\n        seen = env.step(np.asarray(action))"
     ),
     "a copy, of a model that a step changes": (
         "from flax import nnx\n\nclass Net(nnx.Module):\n    def __call__(self, x):\n        return x\n\n@nnx.jit\n"

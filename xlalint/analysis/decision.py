@@ -255,7 +255,7 @@ class Decisions:
                 return "traced itself"
             if variant == AGAIN and not _computes(root, context) and context not in self._find_called_again():
                 return "runs once"
-        if variant in _AT_EACH_TURN and root.context.module.testing:
+        if variant in (*_AT_EACH_TURN, AGAIN) and root.context.module.testing:
             return "runs once"
         if context.module.testing and (variant in _AT_EACH_TURN or (policy.only_repeated and variant != UNHASHABLE)):
             return "runs once"  # what is slow in a test is the test

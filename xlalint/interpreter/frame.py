@@ -62,7 +62,16 @@ from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.switches import NAMESPACE
 from xlalint.interpreter.traced_arguments import is_structure
-from xlalint.interpreter.turn_flow import adds_up, carries_state, feeds_next_turn, gives_to_next_turn, reads_at_end
+from xlalint.interpreter.turn_flow import (
+    AskedOfCalls,
+    AskedOfState,
+    adds_up,
+    carries_state,
+    feeds_next_turn,
+    given_with,
+    gives_to_next_turn,
+    reads_at_end,
+)
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TO_HOST
 from xlalint.rules.policy import NO_POLICY, Policy
@@ -420,9 +429,11 @@ class Frame:
             return
         if (called and is_collected(value)) or draws(self.module, self.function, None if called else self.loops.turn):
             return
-        if not called and node is not None and self._is_needed_by_host(value, node):
-            return
         turn = self._turn_of(value)
+        if not called and node is not None and turn is not None and self._is_needed_by_host(turn, value, node):
+            for name in given_with(turn.loop, node) & self.env.keys():
+                self.env[name] = of_earlier_turn(self.env[name])
+            return
         if turn is not None and node is not None and self.paths.tests and reads_at_end(turn.loop, node):
             return
         # What a script collects behind its training, numbers too, it does once.
@@ -459,21 +470,24 @@ class Frame:
                 read.variant = COLLECTED
             return
         for context, at in turn.called.items():
-            if not _reads_what_it_got(context) or not self._gives_to_host(turn, at):
+            if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):
                 self.context.each_turn[context] = None
 
-    def _gives_to_host(self, turn: LoopTurns, at: int) -> bool:
-        """Return whether code of the host makes what the next turn begins with of what a call gives: what that waits for is needed."""
-        framework = self.interpreter.annotations.framework(self.module)
-        found = (one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at)
-        return any(gives_to_next_turn(turn.loop, one, lambda func: self._is_of_host(func, framework)) for one in found)
+    def _gives_to_host(self, turn: LoopTurns, reads: ModuleInfo, at: int) -> bool:
+        """Return whether code of the host makes what the next turn begins with of what a call gives: what that waits for is needed.
 
-    def _is_needed_by_host(self, value: Tensor, node: ir.Node) -> bool:
+        `reads` is the module of what is called: the loop may stand in one that knows of no framework.
+        """
+        framework = self.interpreter.annotations.framework(reads)
+        found = (one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at)
+        return any(gives_to_next_turn(turn.loop, one, self._asks_of_called(framework)) for one in found)
+
+    def _is_needed_by_host(self, turn: LoopTurns, value: Tensor, node: ir.Node) -> bool:
         """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
-        turn = self._turn_of(value)
-        return turn is not None and feeds_next_turn(
-            turn.loop, node, lambda func: self._is_of_host(func, value.framework)
-        )
+        return feeds_next_turn(turn.loop, node, self._asks_of_called(value.framework))
+
+    def _asks_of_called(self, framework: str) -> AskedOfCalls:
+        return AskedOfCalls(lambda func: self._is_of_host(func, framework), self._is_of_arrays)
 
     def _is_collected(self, value: Tensor, node: ir.Node | None) -> bool:
         """Return whether the turns of the loop compute what is copied each for itself: the copies are what the loop is there for.
@@ -484,11 +498,20 @@ class Frame:
         turn = self._turn_of(value)
         if turn is None or node is None or self.libraries.of(value.framework).training:
             return False
-        changed = self.libraries.of(value.framework).changed
-        return not (
-            adds_up(turn.loop, node)
-            or carries_state(turn.loop, node, self._may_hold_state, lambda given: self._is_changed(given, changed))
+        library = self.libraries.of(value.framework)
+        state = AskedOfState(
+            self._may_hold_state,
+            lambda given: self._is_changed(given, library.changed),
+            lambda func: self._draws(func, library.draws),
         )
+        return not (adds_up(turn.loop, node) or carries_state(turn.loop, node, state))
+
+    def _draws(self, func: ir.Node, packages: tuple[str, ...]) -> bool:
+        """Return whether what is called draws random numbers by a key, or gives the next key."""
+        if not packages or not isinstance(func, (ir.Name, ir.Attr)):
+            return False
+        called = self._look_at(func)
+        return type(called) is LibrarySymbol and called.name.startswith(packages)
 
     def _is_changed(self, node: ir.Node, packages: tuple[str, ...]) -> bool:
         """Return whether an argument is an object of classes that compiled functions change: a model, or its optimizer."""
@@ -503,7 +526,8 @@ class Frame:
         """Return whether what is called may be a method that changes its object: a function that this keeps is none."""
         owner = self._look_at(called.value)
         if isinstance(owner, Instance):
-            return owner.klass.method(called.name) is not None or bool(owner.klass.library_bases())
+            method = owner.klass.method(called.name)
+            return _may_change(method) if method is not None else bool(owner.klass.library_bases())
         return not isinstance(owner, (Const, Host, LibrarySymbol, Module, Tensor))
 
     def _is_of_host(self, func: ir.Node, framework: str) -> bool:
@@ -517,6 +541,11 @@ class Frame:
             else one is UNKNOWN
             for one in members(called)
         )
+
+    def _is_of_arrays(self, func: ir.Node) -> bool:
+        """Return whether what is called is a function of a library of the host's arrays."""
+        called = self._look_at(func) if isinstance(func, (ir.Name, ir.Attr)) else UNKNOWN
+        return type(called) is LibrarySymbol and self.interpreter.apis.framework(called.name) == ARRAYS
 
     def _look_at(self, node: ir.Node) -> Value:
         """Return what an expression is while another one is reported: what it reads itself is told in its own place."""
@@ -697,6 +726,26 @@ class Frame:
 def _reads_what_it_got(context: Context) -> bool:
     """Return whether a function that a loop calls reads what it was handed in the turn, as far as that is known."""
     return not context.done or any(one.variant == CALLED for one in context.sightings.values())
+
+
+def _may_change(method: FunctionInfo) -> bool:
+    """Return whether a method may change its object: it assigns to a part of it, or calls something there."""
+    if not method.params or method.decorated("classmethod", "staticmethod"):
+        return False
+    receiver = method.params[0].name
+    return any(
+        type(inner) is ir.Name and inner.id == receiver
+        for one in ir.walk(method.body)
+        if isinstance(one, (ir.Assign, ir.AugAssign, ir.Call))
+        for part in _parts_changed(one)
+        for inner in ir.walk(part)
+    )
+
+
+def _parts_changed(node: ir.Assign | ir.AugAssign | ir.Call) -> tuple[ir.Node, ...]:
+    if isinstance(node, ir.Call):
+        return (node.func,)
+    return node.targets if isinstance(node, ir.Assign) else (node.target,)
 
 
 def _is_of_library(value: Value) -> bool:

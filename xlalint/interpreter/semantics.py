@@ -97,7 +97,8 @@ class Semantics:
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
       empty where functions are pure, and nothing tells. `adds_up` are methods and attributes of its objects that give what those add up
       over steps.
-      `changed` are beginnings of names of classes whose objects compiled functions change that are given them.
+      `changed` are beginnings of names of classes whose objects compiled functions change that are given them, `draws` those of functions
+      that draw random numbers by a key, and give the next key.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
       on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
@@ -190,6 +191,7 @@ class Semantics:
         keeps_numbers: bool = False,
         training: frozenset[str] = frozenset(),
         changed: tuple[str, ...] = (),
+        draws: tuple[str, ...] = (),
         adds_up: frozenset[str] = frozenset(),
         functions: Mapping[str, Special] = MappingProxyType({}),
         results: Mapping[str, Callable[[Arguments], Value]] = MappingProxyType({}),
@@ -286,6 +288,7 @@ class Semantics:
         self.keeps_numbers = keeps_numbers
         self.training = training
         self.changed = changed
+        self.draws = draws
         self.adds_up = adds_up
         self.functions = functions
         self.results = results

@@ -5,7 +5,8 @@ Only the source of the loop is looked at: which names its statements assign, of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeGuard
 
 from xlalint.interpreter.device_loops import Loop
 from xlalint.interpreter.loop_names import names_read_first
@@ -15,22 +16,29 @@ from xlalint.lowering import ir
 _Assigned = list[tuple[set[str], ir.Node]]
 
 
-def feeds_next_turn(loop: Loop, read: ir.Node, is_of_host: Callable[[ir.Node], bool]) -> bool:
+class AskedOfCalls(NamedTuple):
+    """Questions about what a loop calls: `of_host`, whether it is none of the framework's; `of_arrays`, whether it computes with arrays of
+    the host."""
+
+    of_host: Callable[[ir.Node], bool]
+    of_arrays: Callable[[ir.Node], bool]
+
+
+def feeds_next_turn(loop: Loop, read: ir.Node, called: AskedOfCalls) -> bool:
     """Return whether a call of the host takes what is read, and gives what the value of the next turn is computed of.
 
-    It gives that by itself, or the object does whose method it is: by a call of another one. `is_of_host` says of what is called that it is
-    none of the framework's.
+    It gives that by itself, or the object does whose method it is: by a call of another one.
     """
     assigned = list(_assignments(loop))
-    return _feeds(loop, read, assigned, _carriers_of(read, assigned), is_of_host)
+    read_here = {name for targets, value in assigned if value is not read and _holds(value, read) for name in targets}
+    return _feeds(loop, read, assigned, _carriers_of(read_here, assigned, called.of_arrays), called.of_host)
 
 
-def gives_to_next_turn(loop: Loop, call: ir.Call, is_of_host: Callable[[ir.Node], bool]) -> bool:
+def gives_to_next_turn(loop: Loop, call: ir.Call, called: AskedOfCalls) -> bool:
     """Return whether a call of the host takes what another gives, by itself or by name, and gives what the next turn begins with."""
     assigned = list(_assignments(loop))
-    carriers = {name for targets, value in assigned if any(one == call for one in ir.walk(value)) for name in targets}
-    carriers |= {name for targets, value in assigned if path_of(value) in carriers for name in targets}
-    return _feeds(loop, call, assigned, carriers, is_of_host)
+    given = {name for targets, value in assigned if _holds(value, call) for name in targets}
+    return _feeds(loop, call, assigned, _carriers_of(given, assigned, called.of_arrays), called.of_host)
 
 
 def _feeds(
@@ -87,41 +95,70 @@ def _leaves(last: ir.Statement, *, nested: bool) -> bool:
     return isinstance(last, ir.Return) or (isinstance(last, ir.Jump) and last.leaves and not nested)
 
 
-def carries_state(
-    loop: Loop, read: ir.Node, holds_state: Callable[[ir.Attr], bool], is_changed: Callable[[ir.Node], bool]
-) -> bool:
+class AskedOfState(NamedTuple):
+    """Questions about where the turns of a loop may keep state: `holds`, whether an attribute that is called is a method of an object
+    that does; `changed`, whether compiled functions change what a call is given; `draws`, whether a call only goes on with a key of random
+    numbers."""
+
+    holds: Callable[[ir.Attr], bool]
+    changed: Callable[[ir.Node], bool]
+    draws: Callable[[ir.Node], bool]
+
+
+def carries_state(loop: Loop, read: ir.Node, state: AskedOfState) -> bool:
     """Return whether what is read is computed of what an earlier turn gave: by a name, or an object of which a method is called.
 
-    `holds_state` says of an attribute that is called that it is a method of such an object. What the loop goes over is none.
-    `is_changed` says of what a call is given that it is an object which compiled functions change.
-    Where nothing is, the turns collect their results, as an evaluation does.
+    What the loop goes over, or a call gives in the turn itself, is no such object. Where nothing is, the turns collect their results, as an
+    evaluation does.
     """
-    assigned = [one for one in _assignments(loop) if not any(inner == read for inner in ir.walk(one[1]))]
+    assigned = [
+        one
+        for one in _assignments(loop)
+        if not _holds(one[1], read) and not (_is_call(one[1]) and state.draws(one[1].func))
+    ]
     names = _names_in(read)
     known = names | _sources_of(names, assigned)
     given = {one.id for one in ir.walk(loop.target) if isinstance(one, ir.Name)} if isinstance(loop, ir.For) else set()
-    for name in (known - given) & names_read_first(loop):
+    first = names_read_first(loop)
+    for name in (known - given) & first:
         values = [value for targets, value in assigned if name in targets]
         inner = set().union(*map(_names_in, values)) if values else set()
         if name in inner | _sources_of(inner, assigned):
             return True
+    made = set().union(*(targets for targets, value in assigned if _is_call(value))) - first
+    made |= given
     sources = [value for targets, value in assigned if not targets.isdisjoint(known)]
     calls = [one for value in sources for one in ir.walk(value) if isinstance(one, ir.Call)]
     methods = [one.func for one in calls if isinstance(one.func, ir.Attr)]
-    if any(path_of(func.value).partition(".")[0] not in given and holds_state(func) for func in methods):
+    if any(path_of(func.value).partition(".")[0] not in made and state.holds(func) for func in methods):
         return True
     calls += [one for one in ir.walk(read) if isinstance(one, ir.Call)]
-    return any(is_changed(arg) for call in calls for arg in call.args)
+    return any(state.changed(arg) for call in calls for arg in call.args)
 
 
-def _carriers_of(read: ir.Node, assigned: _Assigned) -> set[str]:
-    """Return the names that stand for what is read: those of what the host makes of it at once, and other names of these."""
-    names: set[str] = set()
+def _is_call(node: ir.Node) -> TypeGuard[ir.Call]:
+    return isinstance(node, ir.Call)
+
+
+def given_with(loop: Loop, read: ir.Node) -> set[str]:
+    """Return the names that one call gives all together, what is read among them: they are computed when that is."""
+    names = _names_in(read)
+    together = [targets for targets, value in _assignments(loop) if isinstance(value, ir.Call) and names <= targets]
+    return set().union(*together)
+
+
+def _carriers_of(names: set[str], assigned: _Assigned, of_arrays: Callable[[ir.Node], bool]) -> set[str]:
+    """Return names of the host's values, with other names of these and of what the host computes of their arrays."""
+    found = set(names)
     for targets, value in assigned:
-        stands_for = isinstance(value, ir.Name) and value.id in names
-        if stands_for or (value is not read and any(one == read for one in ir.walk(value))):
-            names |= targets
-    return names
+        calls = [one.func for one in ir.walk(value) if isinstance(one, ir.Call)]
+        if not found.isdisjoint(_names_in(value)) and all(map(of_arrays, calls)):
+            found |= targets
+    return found
+
+
+def _holds(value: ir.Node, part: ir.Node) -> bool:
+    return any(one == part for one in ir.walk(value))
 
 
 def _takes(call: ir.Call, read: ir.Node, carriers: set[str], is_of_host: Callable[[ir.Node], bool]) -> bool:
@@ -141,9 +178,16 @@ def _assignments(loop: Loop) -> Iterator[tuple[set[str], ir.Node]]:
         if isinstance(one, ir.Assign):
             yield set().union(*map(_names_in, one.targets)), one.value
         elif isinstance(one, (ir.For, ir.Generator)):
-            yield _names_in(one.target), one.iterable
+            yield from ((_names_in(target), over) for target, over in _each_over(one.target, one.iterable))
         elif isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name == "append" and one.args:
             yield _names_in(one.func.value), one.args[0]
+
+
+def _each_over(target: ir.Node, iterable: ir.Node) -> Iterable[tuple[ir.Node, ir.Node]]:
+    """Pair the targets of a loop with what each goes over: `zip` gives one of each."""
+    if isinstance(iterable, ir.Call) and path_of(iterable.func) == "zip" and isinstance(target, ir.Display):
+        return zip(target.items, iterable.args, strict=False)
+    return ((target, iterable),)
 
 
 def _sources_of(names: set[str], assigned: _Assigned) -> set[str]:
@@ -162,4 +206,13 @@ def _names_in(node: ir.Node) -> set[str]:
     return {one.id for one in ir.walk(node) if isinstance(one, ir.Name)}
 
 
-__all__ = ["adds_up", "carries_state", "feeds_next_turn", "gives_to_next_turn", "reads_at_end"]
+__all__ = [
+    "AskedOfCalls",
+    "AskedOfState",
+    "adds_up",
+    "carries_state",
+    "feeds_next_turn",
+    "given_with",
+    "gives_to_next_turn",
+    "reads_at_end",
+]

@@ -16,7 +16,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
-from xlalint.interpreter.dispatch_loops import compiled_call, of_earlier_turn
+from xlalint.interpreter.dispatch_loops import compiled_call, is_of_call, of_earlier_turn
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.guards import reads_clock
 from xlalint.interpreter.library_calls import LibraryCall, run_function
@@ -93,12 +93,19 @@ def _call_compiled(interpreter: Interpreter, frame: Frame, arguments: Arguments,
 def _block_until_ready(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """Wait for a result: who reads it afterwards does not wait again."""
     given = run_function(frame, "jax.block_until_ready", arguments, node)
-    if not reads_clock(body_of(frame)):
-        _read(frame, given, node)
+    _wait(frame, given, node.at, node.args[0] if node.args else None)
     ready = of_earlier_turn(given)
     if node.args:
         rebind(frame, node.args[0], ready)
     return ready
+
+
+def _wait(frame: Frame, value: Value, at: int, node: ir.Node | None) -> None:
+    """Record a wait in a loop for what it computes. Who measures waits on purpose, and so does a function that is there to wait."""
+    if not reads_clock(body_of(frame)):
+        for one in tensors(value):
+            if not is_of_call(one):
+                frame.read_in_turn(at, one, node, copies=True)
 
 
 def _device_put(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -118,12 +125,10 @@ def _unreplicate(interpreter: Interpreter, frame: Frame, arguments: Arguments, n
 
 
 def make_ready(call: LibraryCall, spec: Spec, result: Value) -> None:
-    """Take the receiver of `x.block_until_ready()` for computed: who reads it behind that waits no more. Who measures waits on purpose."""
+    """Take the receiver of `x.block_until_ready()` for computed: who reads it behind that waits no more."""
     method = call.node.func
     if call.receiver is not None and isinstance(method, ir.Attr) and method.name == "block_until_ready":
-        if not reads_clock(body_of(call.frame)):
-            for one in tensors(call.receiver):
-                call.frame.read_in_turn(call.node.at, one, method.value, copies=True)
+        _wait(call.frame, call.receiver, call.node.at, method.value)
         rebind(call.frame, method.value, of_earlier_turn(call.receiver))
 
 

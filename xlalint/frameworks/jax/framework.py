@@ -37,6 +37,7 @@ _SEMANTICS = Semantics(
     filters=transformations.FILTERS,
     flagged=transformations.FLAGGED,
     changed=("flax.nnx.",),
+    draws=("jax.random.",),
     adds_up=frozenset(("compute",)),
     on_library_call=(calls.make_ready,),
     on_augmented=(leaks.check_added,),
