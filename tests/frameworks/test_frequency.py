@@ -512,6 +512,8 @@ class Scale(nn.Module):
     ("test", "given", "other", "frequency"),
     [
         ("not hasattr(self, 'kept')", "self.kept = x", "reset", "run"),
+        ("not hasattr(self, 'kept')", "self.register_buffer('kept', x)", "reset", "run"),
+        ("not hasattr(self, 'kept')", "setattr(self, 'kept', x)", "reset", "run"),
         ("self.scale is None", "self.scale = x", "build", "run"),
         ("not self.ready", "self.ready = True", "build", "run"),
         ("self.training and not self.ready", "self.ready = True", "build", "run"),
@@ -522,11 +524,38 @@ class Scale(nn.Module):
         ("self.scale is None", "self.ready = True", "build", "step"),
         ("not self.ready", "self.ready = x.shape[0] > 4", "build", "step"),
         ("not hasattr(x, 'kept')", "x.kept = True", "build", "step"),
+        ("not hasattr(self, 'kept')", "self.register_buffer('other', x)", "reset", "step"),
+        ("not hasattr(self, 'kept')", "x.register_buffer('kept', x)", "reset", "step"),
     ],
 )
 def test_what_sets_an_attribute_up_runs_once(test: str, given: str, other: str, frequency: str) -> None:
     found = check(LATCHED.format(test=test, given=given, other=other))
     assert {one.frequency for one in found} == {frequency}
+
+
+COUNTED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("step", torch.zeros(1))
+
+def train(model: Net, optimizer, loader, device, sizes):
+    for x in loader:
+        loss = model(x.to(device)).sum()
+        loss.backward()
+        optimizer.step()
+        n = {counts}
+        if n % 100 == 0:
+            print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "frequency"), [("model.step.item()", "nth-step"), ("sizes.index(3)", "nth-step"), ("x.shape[0]", "step")]
+)
+def test_a_count_that_a_model_keeps_counts_steps(counts: str, frequency: str) -> None:
+    found = check(COUNTED.format(counts=counts))
+    assert frequency in {one.frequency for one in found if "`loss`" in one.message}
 
 
 HOOKS = {

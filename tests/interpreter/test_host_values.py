@@ -11,7 +11,20 @@ from tests.conftest import Findings
 
 HEAD = "import numpy as np\nimport torch\nfrom torch import nn\n"
 
+LAST = """
+        def pick(a, b, {params}):
+            return torch.topk(a + b, k)
+
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, **options):
+                outs = []
+                for _ in range(self.depth):
+                    x = torch.relu(x)
+                    outs += [x, x + 1]
+                return pick(*outs[{last}:], **options)
+        """
 SILENT = {
+    "what stands behind the last two of a list": LAST.format(last=-2, params="k=5"),
     "the branch for what is no tensor": """
         def checked(value):
             if torch.is_tensor(value):
@@ -562,6 +575,7 @@ FOUND = {
         """,
         ["XLA303"],
     ),
+    "one of the last three of a list": (LAST.format(last=-3, params="k=5"), ["XLA206"]),
     "a tensor moved to the device": (
         """
         class Model(nn.Module):

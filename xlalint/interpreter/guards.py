@@ -228,13 +228,23 @@ def attribute_filled_once(node: ir.If, receiver: str) -> str:
     tests = node.test.values if type(node.test) is ir.Bool and node.test.is_and else (node.test,)
     for test in tests:
         name, given = _attribute_without(test, receiver)
-        if name and any(
-            f"{receiver}.{name}" in map(path_of, one.targets) and given(one.value)
-            for one in ir.walk(node.body)
-            if type(one) is ir.Assign
-        ):
+        if name and any(_fills(one, receiver, name, given) for one in ir.walk(node.body)):
             return name
     return ""
+
+
+def _fills(statement: object, receiver: str, name: str, given: Callable[[ir.Node], bool]) -> bool:
+    """Return whether a statement gives an attribute such a value, or a method of the object or `setattr` does so, told its name:
+    `self.register_buffer("x", …)`."""
+    if type(statement) is ir.Assign:
+        return f"{receiver}.{name}" in map(path_of, statement.targets) and given(statement.value)
+    if type(statement) is not ir.Eval or type(statement.value) is not ir.Call or len(statement.value.args) < 2:
+        return False
+    call = statement.value
+    if type(call.func) is ir.Attr and path_of(call.func.value) == receiver:
+        return call.args[0] == ir.Const(name) and given(call.args[1])
+    told = path_of(call.func) == "setattr" and path_of(call.args[0]) == receiver and len(call.args) == 3
+    return told and call.args[1] == ir.Const(name) and given(call.args[2])
 
 
 def _attribute_without(test: ir.Node, receiver: str) -> tuple[str, Callable[[ir.Node], bool]]:
@@ -456,7 +466,10 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
     if any(type(one) is Host and one.origin in ("turn", "counted") for one in members(value)):
         return True
     if around.drives:
-        return value is UNKNOWN
+        # A whole number that was read of a tensor is the count that a model keeps with its parameters.
+        return value is UNKNOWN or any(
+            type(one) is Host and one.type in ("int", "") and one.origin == "data" for one in members(value)
+        )
     if node.id not in around.params:
         return _names_count(node.id, around)
     return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))

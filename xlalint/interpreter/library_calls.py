@@ -391,6 +391,8 @@ class LibraryCall:
             # Who moves a tensor to the host believes that it may be elsewhere, unless it is made right there.
             if self._is_made_in_place() or self._was_copied():
                 return
+            if self._device(self.receiver or UNKNOWN) is None and any(tensors(value)):
+                return
             value = join_all(
                 tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
                 for m in members(value)

@@ -10,6 +10,7 @@ from xlalint.abstract.lattice import join, join_all, leading
 from xlalint.abstract.values import (
     ARRAYS,
     HOST,
+    MAX_ITEMS,
     NEVER,
     NONE,
     UNKNOWN,
@@ -259,6 +260,9 @@ def _slice_items(base: Sequence, index: Sequence) -> Value:
         return sequence(base.kind, items, join_all(items))
     if base.prefix and len(plain) == 3 and plain[1] is None and plain[2] is None and (plain[0] or 0) >= 0:
         return sequence(base.kind, None, base.element, base.prefix[plain[0] or 0 :])
+    if len(plain) == 3 and -MAX_ITEMS <= (plain[0] or 0) < 0 and plain[1] is None and plain[2] is None:
+        # Who asks for the last six has six.
+        return sequence(base.kind, (base.element,) * -(plain[0] or 0), base.element)
     return sequence(base.kind, None, base.element)
 
 

@@ -24,6 +24,9 @@ SILENT = {
         "ds = MNIST('.')\ns = RandomSampler(ds)\nDataLoader(ds, batch_size=8, sampler=s)"
     ),
     "a stream": "class S(IterableDataset):\n    def __iter__(self):\n        yield 1\nDataLoader(S(), 8, shuffle=False)",
+    "a sampler that never ends": (
+        "class S(Sampler):\n    def __iter__(self):\n        while True:\n            yield 1\nDataLoader(ds, 8, sampler=S())"
+    ),
     "on another device": "if device == 'cuda':\n    DataLoader(ds, 8, shuffle=True)",
     "no trainer": "TrainingArguments('out', fp16=False)",
     "a trainer that drops": "TrainingArguments('out', per_device_train_batch_size=8, dataloader_drop_last=True)",
@@ -34,6 +37,11 @@ FOUND = {
     "a loader": ("DataLoader(ds, 8, shuffle=True)", ["XLA402:warning"]),
     "a loader that is told to keep": ("DataLoader(ds, 8, shuffle=True, drop_last=False)", ["XLA402:warning"]),
     "a loader with a sampler": ("DataLoader(ds, 8, sampler=sampler)", ["XLA402:warning"]),
+    "a loader with a sampler that ends": (
+        "class S(Sampler):\n    def __iter__(self):\n        while True:\n            if self.done():\n                return\n"
+        "            yield 1\nDataLoader(ds, 8, sampler=S())",
+        ["XLA402:warning"],
+    ),
     "a loader with a sampler in order": (
         "s = DistributedSampler(ds, shuffle=False)\nDataLoader(ds, 8, sampler=s)",
         ["XLA402:info"],

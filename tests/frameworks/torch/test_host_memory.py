@@ -25,6 +25,8 @@ SILENT = {
     "what gives an array at once": "kept = torch.relu(other)\nkept.data.numpy()\nif kept.sum() > 3:\n    print(kept.mean().item())",
     "what gives an array at once, cut from its gradients": "kept = torch.relu(other)\nkept.detach().numpy()\nprint(kept.sum().item())",
     "what is made where a host tensor is": "bar = torch.rand(4)\nif (torch.rand(4, device=bar.device) > bar).all():\n    print(x)",
+    "a copy of what is made there": "kept = torch.zeros(8, 4)\nkept[0] = 1\nkept[:, 3].reshape(2, 4).data.cpu()",
+    "a copy of what is computed with a draw": "kept = torch.randint(0, 9, (2, 8))\nkept[0, 1].cpu().item()",
     "what is copied where there is no GPU": "if torch.cuda.is_available():\n    x = x.cuda()\nelse:\n    kept = out.cpu()",
     "what is copied where a flag says that there is none": "if not args.use_cuda:\n    kept = out.cpu()",
     "what is copied where none is wanted": "if not args.no_cuda and torch.cuda.is_available():\n    x = 1\nelse:\n    kept = out.cpu()",
@@ -33,6 +35,7 @@ SILENT = {
 ONCE = {
     "a copy that is copied": COPY + "again = kept.cpu()",
     "a part of a copy that is copied": COPY + "first = kept[0].cpu().numpy()",
+    "what a copy is computed with": "kept = out.cpu()\nother = (kept * other + 1).cpu()",
 }
 FOUND = {
     "what is copied where there is a GPU": ("if torch.cuda.is_available():\n    kept = out.cpu()", ["XLA302"]),
@@ -73,6 +76,8 @@ FOUND = {
         "if (torch.rand(4, device=out.device) > 0.5).all():\n    print(x)",
         ["XLA101"],
     ),
+    "what is made without a device, and moved": ("kept = torch.zeros(8, 4).to(device)\nkept[:, 3].cpu()", ["XLA302"]),
+    "what may be one or the other": ("kept = torch.zeros(8)\nif i > 3:\n    kept = out\nkept.cpu()", ["XLA302"]),
     "what is copied under the name of a copy": (
         "out = out.cpu()\nout = model(x.to(device))\nout.cpu()",
         ["XLA302"] * 2,

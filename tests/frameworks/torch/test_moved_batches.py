@@ -85,12 +85,21 @@ UNMOVED = {
     "a part that is unpacked": "batch in loader:\n        x, y = batch\n        x = x.to(device)\n        print(y.max().item())\n",
     "a batch that is moved as a whole": "batch in loader:\n        print(batch[1].max().item())\n"
     "        x, y = tuple(one.to(device) for one in batch)\n",
+    "a part that is named beside others": "batch in loader:\n        x, y = batch[0], batch[-1]\n        x = x.to(device)\n"
+    "        print(y.max().item())\n",
+    "a copy of what is not moved": "x, y in loader:\n        x = x.to(device)\n        print(y.cpu().numpy().max(), y.cpu().max())\n",
+    "what is handed to what works with it": "batch in loader:\n        a, y = batch['a'], batch['y']\n"
+    "        x = to_cuda(a, None)[0]\n        print(y.max().item())\n",
     "what a function has yet to move": "x, y in loader:\n        print(y.max().item())\n        x, y = to_cuda(x, y)\n",
 }
 MOVED = {
     "what is moved": "x, y in loader:\n        x, y = x.to(device), y.to(device)\n        print(y.max().item())\n",
     "what is moved to where the model is": "x, y in loader:\n        x = x.to(device)\n        print(model(x).max().item())\n",
     "what a function has moved": "x, y in loader:\n        x, y = to_cuda(x, y)\n        print(y.max().item())\n",
+    "what is named beside what is not moved": "batch in loader:\n        x, y = batch[0], batch[-1]\n"
+    "        x, y = x.to(device), y.to(device)\n        print(y.max().item())\n",
+    "what is handed to what moves nothing": "batch in loader:\n        x, y = batch['x'], batch['y']\n        print(abs(x))\n"
+    "        print(y.max().item())\n        z = torch.relu(y)\n        print(z.max().item())\n",
     "all parts of a list": "batch in loader:\n        x, y = tuple(one.to(device) for one in batch)\n        print(y.max().item())\n",
     "all parts of a table": "batch in loader:\n        batch = {k: v.to(device) for k, v in batch.items()}\n"
     "        x = batch['x']\n        print(batch['y'].max().item())\n",

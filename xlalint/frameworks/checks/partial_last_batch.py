@@ -37,6 +37,8 @@ def check_data_loader(call: CallSite) -> None:
     size = call.value("batch_size", 1)
     if size is None or _is_one(size) or call.lacks("batch_size", 1) or _iterable(call.value("dataset", 0)):
         return
+    if not call.lacks("sampler", 3) and _never_ends(call.value("sampler", 3)):
+        return
     count = length_of(call.frame, call.node_of("dataset", 0)) if _reads_all(call) else None
     if _divides(count, size) or _completed(call.frame):
         return
@@ -189,6 +191,20 @@ def _iterable(dataset: Value | None) -> bool:
             if any(name in _ITERABLE for name in names):
                 return True
     return False
+
+
+def _never_ends(sampler: Value | None) -> bool:
+    """Return whether a sampler of the program goes on for ever: it gives its examples in `while True`, so that no batch is the last."""
+    made = [one for one in members(sampler) if isinstance(one, Instance)] if sampler is not None else []
+    giving = [one.klass.method("__iter__") for one in made]
+    return bool(giving) and all(info is not None and any(map(_is_endless, info.body)) for info in giving)
+
+
+def _is_endless(statement: ir.Statement) -> bool:
+    """Return whether a statement repeats something for ever: `while True:` that nothing leaves."""
+    if type(statement) is not ir.While or type(statement.test) is not ir.Const or not statement.test.value:
+        return False
+    return not any(type(one) is ir.Return or (type(one) is ir.Jump and one.leaves) for one in ir.walk(statement.body))
 
 
 def _completed(frame: Frame) -> bool:

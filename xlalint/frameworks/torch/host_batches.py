@@ -45,10 +45,10 @@ def find_unmoved(frame: Frame, loop: ir.For) -> dict[str, Value]:
     if frame.interpreter.annotations.framework(module) != "torch":
         return {}
     bound = names_bound(loop.target)
-    moved = set(_find_moved(frame, loop))
-    if moved.isdisjoint(bound | _find_parts(bound, loop)):
+    own = bound | _find_parts(bound, loop)
+    if own.isdisjoint(_find_moved(frame, loop)) and not _hands_to_mover(frame, own, loop):
         return {}
-    left = bound.difference(_find_changed(frame, loop), _find_fed(frame, loop) - moved)
+    left = bound.difference(_find_changed(frame, loop), _find_fed(frame, loop).difference(_find_moved(frame, loop)))
     kinds = {name: _kind_of(name, loop) for name in left}
     if len(bound) > 1:
         kinds = {name: kind or _HOST_TENSOR for name, kind in kinds.items()}
@@ -66,10 +66,24 @@ def encode(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
 
 
 def _find_parts(bound: set[str], loop: ir.For) -> set[str]:
-    """Find the names to which a loop gives a part of what its turns bind: `x, y = batch`."""
+    """Find the names to which a loop gives a part of what its turns bind: `x, y = batch`, `x, y = batch[0], batch[1]`."""
     given = (one for one in ir.walk(loop.body) if type(one) is ir.Assign and type(one.value) is not ir.Call)
-    taken = [one.targets for one in given if _root_of(one.value) in bound]
-    return {name for targets in taken for target in targets for name in names_bound(target)}
+    pairs = [pair for one in given for target in one.targets for pair in _pair_up(target, one.value)]
+    return {name for target, value in pairs if _root_of(value) in bound for name in names_bound(target)}
+
+
+def _pair_up(target: ir.Node, value: ir.Node) -> list[tuple[ir.Node, ir.Node]]:
+    """Pair what an assignment names with what it gives: each item of `x, y = batch[0], batch[1]`."""
+    if type(target) is ir.Display and type(value) is ir.Display and len(target.items) == len(value.items):
+        return list(zip(target.items, value.items, strict=True))
+    return [(target, value)]
+
+
+def _hands_to_mover(frame: Frame, names: set[str], loop: ir.For) -> bool:
+    """Return whether a loop gives one of these names to a function of the program that moves something, and works with it there."""
+    calls = [one for one in ir.walk(loop.body) if type(one) is ir.Call]
+    given = [one for one in calls if any(type(arg) is ir.Name and arg.id in names for arg in one.args)]
+    return any(_moves(frame, one) for one in given)
 
 
 def _kind_of(name: str, loop: ir.For) -> Value | None:
