@@ -98,4 +98,5 @@ def _finish() -> None:
 
 
 def backend() -> TorchXla:
+    gc.freeze()  # a million objects of what was imported are no tensors of a program's: `_list_pending` looks through all others
     return TorchXla()
