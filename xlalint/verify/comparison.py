@@ -300,35 +300,56 @@ class _Comparison:
     # ------------------------------------------------------------------------------------------------ differences
 
     def _find_differences(self, expected: Outcomes, found: Outcomes) -> tuple[list[Difference], list[Difference]]:
-        """The differences, and those on draws that the declared inputs exclude."""
-        differing: list[Difference] = []
+        """The differences, and those on draws that the declared inputs exclude. The smallest inputs come first, and none that are larger
+        are looked at once some show one: what rounding may do is measured for each.
+        """
         self._stiff = _find_stiff(self.draws, expected)
         self._scales = self._scales or _find_scales(self.draws, expected)
+        outside = {*OUTSIDE, *self._stiff}
         chosen = _find_chosen(self.draws, expected)
-        pairs: list[tuple[int, layout.Layouts]] = []
+        ran = [index for index in found if isinstance(expected[index], Result)]
+        differing: list[Difference] = []
         jumping: list[Difference] = []
-        for index, after in found.items():
-            before, draw = expected[index], self.draws[index]
-            if isinstance(before, Raised):
-                continue
-            moved = functools.partial(self._measure_noise, index)
-            own = list(_differences(self.pair, before, after, draw, chosen, moved))
-            (jumping if draw.edge == _JUMPS else differing).extend(own)
-            if isinstance(after, Result) and signs_differ(before.outputs, after.outputs):
-                self._signs = True
-            told = isinstance(after, Result) and "layout" in before.effects and "layout" in after.effects
-            if told and draw.edge != "empty":  # nothing has no memory
-                assert isinstance(after, Result)
+
+        def rank(index: int) -> tuple[int, ...]:
+            after = found[index]
+            endless = isinstance(after, Raised) and after.endless
+            return not endless, self.draws[index].edge == _JUMPS, *_rank(self.draws[index])
+
+        for index in sorted(ran, key=rank):
+            edge, own = self.draws[index].edge, self._find_on(index, expected[index], found[index], chosen)
+            (jumping if edge == _JUMPS else differing).extend(own)
+            if own and edge not in {_JUMPS, *outside}:
+                break
+        else:
+            differing += self._without_rounding(jumping)
+        differing += self._find_lost_layouts(ran, expected, found)
+        inside = [one for one in differing if one.draw.edge not in outside]
+        return inside, [one for one in differing if one.draw.edge in outside]
+
+    def _find_on(self, index: int, before: Outcome, after: Outcome, chosen: Collection[int]) -> list[Difference]:
+        """The differences on a draw."""
+        assert isinstance(before, Result)
+        if isinstance(after, Result) and signs_differ(before.outputs, after.outputs):
+            self._signs = True
+        moved = functools.partial(self._measure_noise, index)
+        return list(_differences(self.pair, before, after, self.draws[index], chosen, moved))
+
+    def _find_lost_layouts(self, ran: Sequence[int], expected: Outcomes, found: Outcomes) -> list[Difference]:
+        """The difference that results are laid out worse on all draws, if they are."""
+        pairs: list[tuple[int, layout.Layouts]] = []
+        for index in ran:
+            before, after = expected[index], found[index]
+            if not isinstance(before, Result) or not isinstance(after, Result) or self.draws[index].edge == "empty":
+                continue  # nothing has no memory
+            if "layout" in before.effects and "layout" in after.effects:
                 pairs.append((index, layout.Layouts(before.effects["layout"], after.effects["layout"])))
-        differing += self._without_rounding(jumping)
         always, self._lost = layout.find_lost([pair for _, pair in pairs])
         if always and any(map(_chooses, self.branches[0].functions())):  # it may be given on what no draw showed
             always, self._lost = [], [*always, *self._lost]
-        if always and "layout" not in self.pair.unlike:
-            differing.append(Difference(self.draws[pairs[0][0]], "layout", "; ".join(always)))
-        outside = {*OUTSIDE, *self._stiff}
-        inside = [one for one in differing if one.draw.edge not in outside]
-        return inside, [one for one in differing if one.draw.edge in outside]
+        if not always or "layout" in self.pair.unlike:
+            return []
+        return [Difference(self.draws[pairs[0][0]], "layout", "; ".join(always))]
 
     def _without_rounding(self, jumping: Sequence[Difference]) -> Sequence[Difference]:
         """The differences at jumps but those of rounding: a sum in another order may lie on the other side of a threshold. What a wider
@@ -403,9 +424,7 @@ class _Comparison:
             shown = differing[-1]
             text = text_of(self.pair.backend.name, self.name, self.specs, shown.draw)
             return Verdict("refuted", f"values: {shown.why}", text)
-        # The smallest inputs that show it; empty ones only where no others do.
-        first = min(differing, key=lambda one: (not (size := size_of(one.draw.values)), size, one.draw.edge != "step"))
-        return _refute(self, first)
+        return _refute(self, min(differing, key=lambda one: _rank(one.draw)))
 
     # ------------------------------------------------------------------------------------------------ words
 
@@ -460,6 +479,12 @@ def words_of(coverage: Coverage, gradients: bool) -> str:
     if coverage.untaken:
         told.append(f"never seen: {', '.join(coverage.untaken)}")
     return "; ".join([*told, *coverage.notes])
+
+
+def _rank(draw: Draw) -> tuple[bool, int, bool]:
+    """Order draws: the smallest inputs first; empty ones only after all others."""
+    size = size_of(draw.values)
+    return not size, size, draw.edge != "step"
 
 
 def _gone_checks(checked: Mapping[int, Raised], found: Outcomes) -> list[str]:
