@@ -19,6 +19,22 @@ LEFT_ALONE = {
     "a store": ("if x.any():\n    x[0] = 1.0\nreturn x", "not just a sequence of assignments"),
     "a call that is not known": ("if x.any():\n    x = self.net(x)\nreturn x", "it is not known what"),
     "a value that the host reads": ("if x.any():\n    x = x * x.sum().item()\nreturn x", "reads a tensor on the host"),
+    "what is NaN where it is not chosen": (
+        "s = y.var()\nif torch.isnan(s):\n    s = 0.0\nreturn x.sum() + s",
+        "its gradient would be NaN even if it is not chosen",
+    ),
+    "what is not chosen where all is finite": (
+        "if not torch.isfinite(x).all():\n    x = torch.zeros_like(x)\nreturn x",
+        "its gradient would be NaN even if it is not chosen",
+    ),
+    "the like by a name": (
+        "s = y.log()\nbad = s.isinf().any()\nif bad:\n    s = x\nreturn x + s",
+        "its gradient would be NaN even if it is not chosen",
+    ),
+    "what is joined, and a part of that": (
+        "if y.any():\n    x = torch.cat((x, y))\nelse:\n    x = torch.cat((x[-2:], y))\nreturn x",
+        "differ in size",
+    ),
     "None on one side": ("if y.all():\n    y = None\nreturn x, y", "may be None on one side"),
     "None before": ("z = None\nif y.all():\n    z = y * 2.0\nreturn x, z", "may be None on one side"),
     "a name that is not set": ("if y.all():\n    z = y * 2.0\nreturn x * z", "where the branch is not taken"),
@@ -80,6 +96,10 @@ LEFT_ALONE = {
 }
 
 SAFE = {
+    "what is replaced by what was made of it": (
+        "x = x * 2.0\nif x.isnan().any():\n    x = torch.nan_to_num(x)\nreturn x",
+        "x = x * 2.0\nx = torch.where(x.isnan().any(), torch.nan_to_num(x), x)\nreturn x",
+    ),
     "a factor": ("if y.all():\n    x = x * 2.0\nreturn x", "x = torch.where(y.all(), x * 2.0, x)\nreturn x"),
     "two factors": (
         "if y.all():\n    x = x * 2.0\nelse:\n    x = x / 2.0\nreturn x",
@@ -193,10 +213,15 @@ UNSAFE = {
         "norm = y.sum()\nx = x / torch.where(norm > 1.0, norm, 1)\nreturn x",
         "the gradient of `x / norm` is finite",
     ),
-    "what had no gradient": (
-        "if not torch.isfinite(x).all():\n    x = torch.zeros_like(x)\nreturn x",
-        "x = torch.where(torch.isfinite(x).all(), x, torch.zeros_like(x))\nreturn x",
-        "the gradient of `x` is finite where it is not chosen",
+    "parts of one size": (
+        "if y.any():\n    z = x[1:]\nelse:\n    z = x[:-1]\nreturn z",
+        "z = torch.where(y.any(), x[1:], x[:-1])\nreturn z",
+        "have the same shape and dtype",
+    ),
+    "joined of others": (
+        "if y.any():\n    z = torch.cat((x, y))\nelse:\n    z = torch.cat((y, x))\nreturn z",
+        "z = torch.where(y.any(), torch.cat((x, y)), torch.cat((y, x)))\nreturn z",
+        "have the same shape and dtype",
     ),
     "shapes that are not known": (
         "if x.any():\n    x = y\nreturn x",

@@ -13,6 +13,7 @@ from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
+from xlalint.fixes.toolkit.choices import differ_in_size, find_spoilt
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
 from xlalint.fixes.toolkit.divisors import (
@@ -96,6 +97,13 @@ class Chooser:
         differs = apart(taken.type, other.type)
         if differs:
             return NoFix(f"`{_short(taken)}` and `{_short(other)}` differ in {differs}")
+        if differ_in_size(taken.text, other.text):
+            return NoFix(
+                f"`{_short(taken)}` and `{_short(other)}` differ in size: keep one size, and mask what is not needed"
+            )
+        spoilt = self._find_spoilt(asked, taken, other)
+        if spoilt:
+            return NoFix(f"where `{spoilt}` is not finite, its gradient would be NaN even if it is not chosen")
         self._compare(taken, other)
         self._shape(asked, taken, other)
         self._gradients(taken, other)
@@ -105,6 +113,14 @@ class Chooser:
             self.divide_safely(asked, first.text, chosen=True),
             self.divide_safely(asked, second.text, chosen=False),
         ]
+
+    def _find_spoilt(self, asked: Condition, taken: Side, other: Side) -> str:
+        """The variable, computed here, whose gradient is NaN where it is not chosen, as that is where it is NaN itself; "" without."""
+        if not self._learns or self._framework == "jax":
+            return ""
+        codes = [asked.text, self.tested, *map(self._code_of, sorted(asked.names))]
+        found = find_spoilt(codes, taken.slope.into, other.slope.into)
+        return found if found and definition_at(self._scene, found, self._scene.statement(self._node)) else ""
 
     def divide_safely(self, asked: Condition, text: str, *, chosen: bool) -> str:
         """Code that is chosen where the tensor of a condition is true, or, not `chosen`, where it is not, without its divisions by what is

@@ -1,0 +1,79 @@
+"""Tells by their code which two values cannot be chosen between: those of two sizes, and one that is NaN where it is not chosen."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from xlalint.fixes.toolkit.operations import names
+
+_JOINING = names("cat concat concatenate hstack vstack")
+_FINITENESS = names("isfinite isinf isnan")
+
+
+def differ_in_size(first: str, second: str) -> bool:
+    """Return whether two expressions join the same, or more of the same, so that one is longer unless something is empty.
+
+    >>> differ_in_size("torch.cat((old, new))", "torch.cat((old[-2:], new))")
+    True
+    >>> differ_in_size("torch.cat((a, b))", "torch.cat((b, a))")
+    False
+    """
+    parts, others = (list(_list_joined(_parse(text))) for text in (first, second))
+    bases, other_bases = (Counter(base for base, _ in found) for found in (parts, others))
+    if not parts or not others:
+        return False
+    if bases == other_bases:
+        return Counter(parts) != Counter(others)
+    return bases <= other_bases or other_bases <= bases
+
+
+def find_spoilt(asked: Iterable[str], into: frozenset[str], other: frozenset[str]) -> str:
+    """The variable that conditions test for NaN and infinities, if a gradient goes into it on one side of the choice alone; "" without.
+
+    >>> find_spoilt(["torch.isnan(loss)"], frozenset(["loss"]), frozenset())
+    'loss'
+    """
+    tested = {code for text in asked for code in _list_tested(text)}
+    return min(tested & (into ^ other), default="")
+
+
+def _list_joined(node: ast.expr | None) -> Iterator[tuple[str, bool]]:
+    """List what an expression joins: the code of each, without slices, and whether it is whole."""
+    if not isinstance(node, ast.Call) or not node.args or _name_of(node) not in _JOINING:
+        return
+    listed = node.args[0]
+    for one in listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else ():
+        cut = isinstance(one, ast.Subscript) and _is_cut(one.slice)
+        yield ast.unparse(one.value if cut and isinstance(one, ast.Subscript) else one), not cut
+
+
+def _is_cut(index: ast.expr) -> bool:
+    """Return whether an index has slices alone, one of which leaves something out."""
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    slices = [one for one in parts if isinstance(one, ast.Slice)]
+    return len(slices) == len(parts) and any(one.lower or one.upper or one.step for one in slices)
+
+
+def _list_tested(text: str) -> Iterator[str]:
+    tree = _parse(text)
+    for call in ast.walk(tree) if tree is not None else ():
+        if not isinstance(call, ast.Call) or _name_of(call) not in _FINITENESS:
+            continue
+        holder = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        for one in (holder, *call.args):
+            yield from (ast.unparse(part) for part in ast.walk(one) if isinstance(part, (ast.Attribute, ast.Name)))
+
+
+def _name_of(node: ast.Call) -> str:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _parse(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(f"({text})", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
