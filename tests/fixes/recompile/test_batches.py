@@ -70,6 +70,7 @@ LEFT = {
         "the metric",
     ),
     "arrays": ("XLA402", KERAS, "x = tf.zeros((37, 4))\nmodel.fit(x, y, batch_size=8)\n", "`fit` uses all of an array"),
+    "nothing of an order": ("XLA402", TORCH, "loader = DataLoader(train_set, 8)\n", "left out of every epoch"),
     "a mapping": ("XLA402", TORCH, "DataLoader(ds, 8, **{'shuffle': True})\n", "comes from elsewhere"),
     "no length": ("XLA401", TORCH, "DataCollatorWithPadding(tokenizer)\n", "only the author knows how long"),
     "no length yet": (

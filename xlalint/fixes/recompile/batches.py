@@ -19,6 +19,9 @@ _SAMPLED = NoFix(
 )
 _ASKED = NoFix("the program asks for the last batch: pad it, or set this to True where nothing else reads the loader")
 _EITHER = NoFix("it shuffles by what a call says: drop the last batch by the same, where it trains")
+_UNSHUFFLED = NoFix(
+    "without `shuffle` the same examples would be left out of every epoch: pad the last batch, or shuffle"
+)
 _ARRAYS = NoFix(
     "`fit` uses all of an array: pass as many examples as the batch size divides, or a data set that drops the rest"
 )
@@ -41,6 +44,8 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
         return _EVALUATION
     if _is_dealt(scene, call):
         return _SAMPLED
+    if keyword == "drop_last" and _is_unshuffled(call):
+        return _UNSHUFFLED
     assumes = _DROPPED_EVERYWHERE if variant == "trainer" else _DROPPED
     given = [arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword]
     if given:
@@ -84,6 +89,13 @@ def _is_in_order(scene: FunctionSource, call: cst.Call) -> bool:
     return any(scene.code(one) == "False" for one in told) or without_gradient(scene, call)
 
 
+def _is_unshuffled(call: cst.Call) -> bool:
+    """Return whether a loader is told nothing of an order: it reads that of the data, and drops the same examples in every epoch."""
+    told = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+    by_place = [arg for arg in call.args if arg.keyword is None]
+    return told.isdisjoint(("sampler", "shuffle")) and len(by_place) <= _IN_ORDER
+
+
 def _is_dealt(scene: FunctionSource, call: cst.Call) -> bool:
     """Return whether a sampler deals out the examples of which nothing says that it is for training."""
     told = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
@@ -116,6 +128,7 @@ def _find_assigned(scene: FunctionSource, name: str) -> list[cst.BaseExpression]
 
 _AT_RANDOM = frozenset(("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler", "DistributedSampler"))
 _EVALUATING = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation"))
+_IN_ORDER = 2  # arguments of a loader that stand in front of `shuffle`
 # How many arguments may be given by their place before this one is.
 _ROOM = {"drop_last": 8, "drop_remainder": 1, "dataloader_drop_last": 20}
 
