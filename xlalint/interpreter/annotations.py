@@ -267,10 +267,17 @@ class Annotations:
         if name in _TRANSPARENT:
             return self.value(module, items[0])
         if name in _JAXTYPING:
-            inner = self.value(module, items[0])
-            if isinstance(inner, Tensor):
-                return tensor(inner.framework, _JAXTYPING[name], _jaxtyping_rank(items))
+            framework = self._jaxtyping_framework(module, items)
+            if framework:
+                return tensor(framework, _JAXTYPING[name], _jaxtyping_rank(items))
         return self.value(module, base)
+
+    def _jaxtyping_framework(self, module: ModuleInfo, items: tuple[ir.Node, ...]) -> str:
+        """The framework of what an annotation wraps. A program's own wrapper may be given a shape alone: then that of the module."""
+        inner = self.value(module, items[0])
+        if isinstance(inner, Tensor):
+            return inner.framework
+        return self.framework(module) if len(items) == 1 else ""
 
     def _tuple(self, module: ModuleInfo, items: tuple[ir.Node, ...]) -> Value:
         values = [self.value(module, item) or UNKNOWN for item in items]

@@ -92,3 +92,12 @@ def test_a_result_that_is_changed_in_place_was_one_of_the_operands() -> None:
         "XLA106",
     )
     assert "nothing else holds the tensor `y`, which is changed in place afterwards" in made.message
+
+
+def test_shapes_in_annotations_of_a_wrapper_are_of_the_module_s_framework() -> None:
+    before = (
+        "import torch\nfrom pkg import Float, Int\n\n\nclass Model(torch.nn.Module):\n"
+        "    def forward(self, x: Float['m 3'], n: Int[' n']):\n        return x / min((n == 3).sum(), (n == 4).sum())\n"
+    )
+    after = before.replace("min(", "torch.minimum(")
+    assert outcome(before, "XLA106").text == after
