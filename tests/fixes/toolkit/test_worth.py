@@ -42,11 +42,15 @@ ANNOTATED = {
     "an early one": ("if x.sum() > 0:\n    return 0.0\nreturn 1.0", "XLA101", "float"),
     "a count": ("return len(x[x > 0])", "XLA201", "int"),
     "a bool": ("return (x > 0).all() and (x < 3).all()", "XLA104", "bool"),
+    "some numbers": ("return [max(x.sum(), 1.0)]", "XLA106", "Sequence[float]"),
+    "any number": ("return 1.0 if x.sum() > 0 else 0.0", "XLA105", "Number"),
+    "perhaps a number": ("return 1.0 if x.sum() > 0 else 0.0", "XLA105", "Optional[float]"),
     "a name": ("y = max(x.sum(), 1.0)\nreturn y", "XLA106", "float"),
     "a name in a tuple": ("y = max(x.sum(), 1.0)\nreturn y, 1.0", "XLA106", "tuple[float, float]"),
 }
 OFFERED = {
     "a tensor beside a number": ("y = max(x.sum(), 1.0)\nreturn y, 1.0", "XLA106", " -> tuple[torch.Tensor, float]"),
+    "a tensor or a number": ("return x * 2.0 if x.sum() > 0 else x", "XLA105", " -> torch.Tensor | float"),
     "a tensor": ("return x * 2.0 if x.sum() > 0 else x", "XLA105", " -> torch.Tensor"),
     "a number without annotation": ("return 1.0 if x.sum() > 0 else 0.0", "XLA105", ""),
     "what is read in the end": ("return x[x > 0].sum().item()", "XLA201", " -> float"),

@@ -24,8 +24,8 @@ _READING_METHODS = frozenset(("item", "numpy", "tolist"))
 _READING_BUILTINS = frozenset(
     f"builtins.{name}" for name in ("bool", "float", "int", "list", "print", "range", "round", "str")
 )
-_NUMBERS = frozenset(("bool", "complex", "float", "int", "str"))
-_TUPLE = re.compile(r"(?:typing\.)?[Tt]uple\[(.+)\]")
+_NUMBERS = frozenset(("bool", "complex", "float", "int", "str", "Number"))
+_HOLDERS = names("Dict Iterable List Mapping None Optional Sequence Tuple Union dict list numbers t tuple typing")
 # What copies the elements of a list to the host, one after another.
 _COPYING = frozenset(
     [f"torch.{kind}Tensor" for kind in ("", "Bool", "Byte", "Double", "Float", "Half", "Int", "Long", "Short")]
@@ -36,6 +36,7 @@ _OF_TENSORS = names(
     "bool clamp cpu cuda detach dim expand expand_as float gather is_cuda long masked_fill masked_fill_ new_ones new_zeros numel permute"
     " requires_grad to type_as unsqueeze view where"
 )
+_WORD = re.compile(r"\w+").findall
 _READS = re.compile(r"^(?:bool|float|int)\(|\.item\(\)$|^import ")
 _OTHER_CLASSES = re.compile(r"\b(?:_?Number|bool|dict|float|int|list|Integral|Real|str|tuple)\b")
 _TENSORS = re.compile(r"Tensor|Array|Variable|ndarray|Parameter")
@@ -155,10 +156,9 @@ def _find_annotated(site: Site) -> NoFix | None:
 
 
 def _are_numbers(annotated: str) -> bool:
-    """Return whether an annotation is that of a number, or of a tuple of numbers."""
-    elements = _TUPLE.fullmatch(annotated)
-    named = [one.strip() for one in elements[1].split(",")] if elements else [annotated]
-    return all(one in _NUMBERS for one in named if one != "...")
+    """Return whether an annotation is that of a number, or of what holds numbers."""
+    words = set(_WORD(annotated))
+    return not _NUMBERS.isdisjoint(words) and words <= _NUMBERS | _HOLDERS
 
 
 def _returns(scene: FunctionSource, function: cst.FunctionDef) -> Iterator[cst.Return]:
