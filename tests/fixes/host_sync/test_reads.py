@@ -58,6 +58,15 @@ LEFT_ALONE = {
     "a number for the caller, beside others": ("return x, s.item()", "what `item` makes for them"),
     "a float for the caller, beside others": ("return x, float(s)", "what `float` makes for them"),
     "a named number for the caller": ("loss = s.item()\nreturn loss", "callers get a number"),
+    "a computed number for the caller": ("return 1 - s.item()", "callers get a number"),
+    "a list that is filled where a condition holds": (
+        "a = []\nfor row in x:\n    if row is not None:\n        a.append(row.argmax())\nreturn torch.tensor(a)",
+        "may be empty there",
+    ),
+    "a list that is filled while there is more": (
+        "a = []\nwhile len(x) > 0:\n    a.append(x[0].argmax())\n    x = x[1:]\nreturn torch.tensor(a)",
+        "may be empty there",
+    ),
     "a comparison for the caller": ("return s.item() > 1.0", "callers get a number"),
     "a list that may be empty": (
         "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.stack(a) if a else torch.tensor(a)",

@@ -284,7 +284,7 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
     held = value.items or (value.element,)
     if not all(values.is_tensor(one, "torch") for one in held):
         return NoFix(f"not all that `{code}` holds are known to be tensors: stack those that are")
-    if _asks_for_length(scene, node, listed):
+    if _asks_for_length(scene, node, listed) or _may_stay_empty(scene, listed):
         return NoFix(f"`{code}` may be empty there, which cannot be stacked")
     if any(values.rank_of(one) > 0 for one in held):
         return NoFix(
@@ -314,6 +314,23 @@ def _asks_for_length(scene: FunctionSource, node: cst.Call, listed: cst.BaseExpr
         if isinstance(one, cst.FunctionDef):
             break
     return any(listed.value in reads(scene, test) for test in tests)
+
+
+def _may_stay_empty(scene: FunctionSource, listed: cst.BaseExpression) -> bool:
+    """Return whether a list is filled only where a condition holds. A loop over what there is mostly runs at least once."""
+    function = scene.function(listed)
+    if not isinstance(listed, cst.Name) or function is None:
+        return False
+    filled = [
+        one
+        for one in scene.descend(function, cst.Call)
+        if isinstance(one.func, cst.Attribute) and scene.code(one.func) == f"{listed.value}.append"
+    ]
+    around = set(scene.above(listed))
+    return bool(filled) and all(
+        any(isinstance(holder, (cst.If, cst.Try, cst.While)) for holder in scene.above(one) if holder not in around)
+        for one in filled
+    )
 
 
 def _is_torch(scene: FunctionSource, node: cst.BaseExpression) -> bool:

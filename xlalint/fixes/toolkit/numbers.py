@@ -39,7 +39,7 @@ def flow(
     scene: FunctionSource, node: cst.BaseExpression, framework: str, imports: Imports, convert: str = "float"
 ) -> Union[Flow, NoFix]:
     """Follow a number that an expression gives. `convert` makes a number of a sum that is kept on the device, where it is read."""
-    follower = _Follower(scene, framework, imports, convert)
+    follower = _Follower(scene, node, framework, imports, convert)
     refused = follower.follow(node)
     if refused:
         return NoFix(refused)
@@ -72,8 +72,11 @@ _KEPT = "`{}` keeps the number: keep the detached tensor there, and read it once
 class _Follower:
     """Follows one number; each method says why a tensor does not do, or ""."""
 
-    def __init__(self, scene: FunctionSource, framework: str, imports: Imports, convert: str) -> None:
+    def __init__(
+        self, scene: FunctionSource, start: cst.BaseExpression, framework: str, imports: Imports, convert: str
+    ) -> None:
         self.scene = scene
+        self._start = start
         self.framework = framework
         self.imports = imports
         self.convert = convert  # the type of the number, "" where it is not known
@@ -243,11 +246,7 @@ class _Follower:
         for holder in scene.above(node):
             if isinstance(holder, cst.Return) and self.whole:
                 return "a whole number is returned, which may be a size or an index there"
-            if (
-                isinstance(holder, cst.Return)
-                and holder.value is node
-                and isinstance(node, (cst.Call, cst.Comparison, cst.Name))
-            ):
+            if isinstance(holder, cst.Return) and holder.value is node and not self._moves_out(holder, node):
                 return "callers get a number: return the tensor, and read it where the number is needed"
             if isinstance(holder, cst.Return):
                 self.leaves = self.carries = True
@@ -257,6 +256,12 @@ class _Follower:
             if not isinstance(holder, holders):
                 break
         return f"`{scene.code(holder)}` may need a number"
+
+    def _moves_out(self, line: cst.Return, node: cst.CSTNode) -> bool:
+        """Return whether what a line computes was read in a loop in front of it, once for each iteration."""
+        if isinstance(node, (cst.Call, cst.Comparison, cst.Name)):
+            return False
+        return self.scene.nearest(self._start, cst.For, cst.While) is not self.scene.nearest(line, cst.For, cst.While)
 
     # ------------------------------------------------------------------------------------------- accumulation
 
