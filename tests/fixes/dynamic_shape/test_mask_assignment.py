@@ -113,6 +113,14 @@ CHANGED = {
         "n = x.int()\nk = torch.zeros_like(x, dtype=torch.long)\nif x.ndim > 3:\n    return keep(k)\n"
         "k = torch.where(x > 0, n + 1, k)\nreturn k",
     ),
+    "a cast of what has no name": (
+        "k = x.floor().long()\nk[(x > 0) * (k > 1)] -= 1\nreturn k",
+        "k = x.floor().long()\nk = torch.where((x > 0) * (k > 1), k - 1, k)\nreturn k",
+    ),
+    "a cast of what has a name": (
+        "f = x.floor()\nk = f.float()\nk[x > 0] -= 1\nreturn k, f",
+        "f = x.floor()\nk = f.float()\nk.copy_(torch.where(x > 0, k - 1, k))\nreturn k, f",
+    ),
     "floats into int64": (
         "k = torch.zeros_like(x, dtype=torch.long)\nk[x > 0] = x[x > 0] * 2\nreturn k",
         "k = torch.zeros_like(x, dtype=torch.long)\nk.copy_(torch.where(x > 0, x * 2, k))\nreturn k",

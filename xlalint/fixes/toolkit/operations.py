@@ -162,6 +162,10 @@ WRITING = names(
 )
 
 
+# What gives the tensor itself, or a view of it.
+_KEEPING = frozenset(CASTS) | names("contiguous detach flatten reshape squeeze unsqueeze view")
+
+
 def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether an expression surely gives a tensor that shares no memory with another."""
     if isinstance(node, (cst.BinaryOperation, cst.Comparison)):
@@ -178,6 +182,10 @@ def makes_new(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     name = operation(scene, node)
     if name == "einsum":
         return len(node.args) > 2
+    if name in _KEEPING and is_method(scene, node) and isinstance(node.func, cst.Attribute):
+        made = node.func.value  # what has no name, nobody else holds
+        if not isinstance(made, (cst.Attribute, cst.Name)) and makes_new(scene, made):
+            return True
     if CASTS.get(name) == "f" and is_method(scene, node) and isinstance(node.func, cst.Attribute):
         return values.dtype_of(scene.value(node.func.value)) in ("b", "i")
     return name in NEW and not is_inplace(scene, node)
