@@ -27,7 +27,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.device_loops import last_name, names_added_to
+from xlalint.interpreter.device_loops import names_added_to
 from xlalint.interpreter.dispatch_loops import (
     is_collected,
     is_of_call,
@@ -79,7 +79,7 @@ from xlalint.rules.variants import ASSERT, CALLED, COLLECTED, HOST_ASSERT, LOOP
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
-    from xlalint.interpreter.switches import Switches
+    from xlalint.interpreter.switches import DefaultOutcome
     from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 Env = dict[str, Value]
@@ -165,8 +165,7 @@ class Frame:
         ):
             return self.loops.rate, self.loops.rate
         params = tuple(param.name for param in self.function.params) if self.function is not None else ()
-        by_default = self.interpreter.switches.outcome
-        around = Counting(self.eval, counters, params, self._find_written, self.context.per_turn, by_default)
+        around = Counting(self.eval, counters, params, self._find_written, self.context.per_turn, self._by_default)
         return self._rate_where(condition, True, around), self._rate_where(condition, False, around)
 
     def _counters_told(self) -> frozenset[str]:
@@ -186,21 +185,21 @@ class Frame:
         switches = self.interpreter.switches
         if switches.none:
             return reached
-        found = switches.outcome(condition)
-        if found is None or not self._may_be_switch(condition, switches):
+        found = self._by_default(condition)
+        if found is None or not all(map(self._may_be_switch, found.deciding)):
             return reached
-        holds, name = found
-        only = switches.describe(name)
-        return (reached[0], reached[1].in_runs(only)) if holds else (reached[0].in_runs(only), reached[1])
+        only = found.only
+        return (reached[0], reached[1].in_runs(only)) if found.holds else (reached[0].in_runs(only), reached[1])
 
-    def _may_be_switch(self, condition: ir.Node, switches: Switches) -> bool:
-        """Return whether nothing that a condition reads is a library's own attribute, or a tensor, which only has the name of a switch."""
-        for one in ir.walk(condition):
-            if isinstance(one, (ir.Attr, ir.Name)) and switches.is_off(last_name(one)):
-                holder = self.eval(one.value if isinstance(one, ir.Attr) else one)
-                if any(map(_is_of_library, members(holder) if isinstance(one, ir.Attr) else (holder,))):
-                    return False
-        return True
+    def _by_default(self, condition: ir.Node) -> DefaultOutcome | None:
+        return self.interpreter.switches.outcome(condition, self.function, self.module)
+
+    def _may_be_switch(self, node: ir.Node) -> bool:
+        """Return whether what a condition reads is no library's own attribute, and no tensor, which only has the name of a switch."""
+        if not isinstance(node, (ir.Attr, ir.Name)):
+            return True
+        holder = self.eval(node.value if isinstance(node, ir.Attr) else node)
+        return not any(map(_is_of_library, members(holder) if isinstance(node, ir.Attr) else (holder,)))
 
     def rates_at(self, node: ir.If) -> tuple[Rate, Rate]:
         """Return how often the two branches run: the one that takes the steps runs at every step, whatever asks for it."""
@@ -582,7 +581,7 @@ class Frame:
             if turn.added is None:
                 turn.added = names_added_to(turn.loop.body)
             counters |= turn.added
-        around = Counting(self.eval, counters, (), Written, drives=False, by_default=self.interpreter.switches.outcome)
+        around = Counting(self.eval, counters, (), Written, drives=False, by_default=self._by_default)
         return not (any(asks_when(one, around) for one in asked) or any(asks_clock(test, body) for test in tests))
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:

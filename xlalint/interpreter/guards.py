@@ -17,6 +17,7 @@ from xlalint.abstract.values import DUE, UNKNOWN, Const, Function, Host, Instanc
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import last_name, names_added_to
 from xlalint.interpreter.spelling import path_of, spelling
+from xlalint.interpreter.switches import DefaultOutcome
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
@@ -49,7 +50,7 @@ class Counting(NamedTuple):
     params: tuple[str, ...]
     written: Callable[[], Written]
     drives: bool
-    by_default: Callable[[ir.Node], tuple[bool, str] | None]
+    by_default: Callable[[ir.Node], DefaultOutcome | None]
 
 
 def find_written(body: tuple[ir.Statement, ...]) -> Written:
@@ -361,7 +362,7 @@ def _is_passing(test: ir.Node, wanted: bool, around: Counting) -> bool:
     The count is some number, or not above it; or an object is in a state that its methods end. What is off lets in none.
     """
     default = around.by_default(test)
-    if default is not None and default[0] is not wanted:
+    if default is not None and default.holds is not wanted:
         return True
     if type(test) is ir.Bool and test.is_and and wanted:
         return any(_is_passing(one, wanted, around) for one in test.values)

@@ -1,18 +1,31 @@
-"""Names that are off in every run of a program unless somebody asks for them: options of the command line, parameters and attributes.
+"""The names of a program, and what they are in a run in which nobody asks for anything: options of the command line, parameters,
+attributes.
 
-Each is known by its name alone, whose ever it is: `--debug`, `args.debug`, `self.debug`, `Model(debug=args.debug)` are one. A name is off
-where all that the program gives it is false, zero, empty or None, or comes from another name that is off. That is asked of programs alone,
-which a script starts: what a library offers, others may switch on.
+A name is known where all that the program gives it are constants, or other names that are known. A condition that asks for such names
+comes out as it does in that run; what runs only where it comes out otherwise says what has to be asked for. That is found for programs
+alone, which a script starts: what a library offers, others may give something else.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Union
+from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.given_values import (
+    ATTRIBUTE,
+    CONSTANT,
+    INIT,
+    VARIABLE,
+    CommandOption,
+    Gifts,
+    Provenance,
+    Setting,
+    find_given,
+    sources_of,
+)
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
@@ -23,54 +36,40 @@ if TYPE_CHECKING:
     from xlalint.program.linker import Program
 
 _Holder = Union[FunctionInfo, ClassInfo, ModuleInfo]
-_Setting = Union[bool, int, float, str, None]
 NAMESPACE: Final = "argparse.Namespace"
 """The class of what holds the options of a program."""
-_ANY: Final = ""
-_OPTION: Final = "add_argument"
-_INIT: Final = "__init__"
 _CALLED_AS_OBJECTS: Final = frozenset(("forward", "__call__"))
-_ASKING: Final = frozenset(("getattr", "hasattr", "get", "pop"))
-_OFF_FLAGS: Final = {"store_true": True, "store_false": False}
-_FILLING: Final = frozenset(
-    ("setattr", "__setattr__", "update", "merge_from_file", "merge_from_list", "merge_from_other_cfg")
-)
-_MAKING: Final = frozenset(("Namespace", "SimpleNamespace", "set_defaults", "EasyDict", "edict", "AttrDict"))
-# What makes tables of settings that a program fills by assigning attributes, and no file.
-_TABLES: Final = frozenset(("ConfigDict", "SimpleNamespace"))
 _PASSIVE: Final = frozenset(("staticmethod", "classmethod", "property", "no_grad", "inference_mode", "enable_grad"))
 # What the launcher of a program gives, or a library does.
 _OTHERS: Final = ("rank", "cuda", "gpu", "tpu", "xla", "device", "training", "grad")
+_MOST: Final = 8  # constants that a name may be
+_PARSING: Final = frozenset(("parse_args", "parse_known_args"))
+_OWN_CLASS: Final = frozenset(("cls", "__class__"))
+
+_SHARED, _OWN = "", "self"
+_Node = tuple[str, str]
+"""A name: where it is a variable, or whose attribute: of an object (`_OWN`), or of what holds settings (`_SHARED`); and its spelling."""
+_Constant = tuple[str, Setting]
+"""The type of a constant, and that: `True` is no 1."""
 
 
-class Gifts(NamedTuple):
-    """All that a body gives to names.
+class DefaultOutcome(NamedTuple):
+    """How a condition comes out where nothing is asked for; the expressions that decide it, and the words for what has to be asked for."""
 
-    `values` are pairs of a name and what its value is read from, "" of others; `passed` are a callee's name, a position and the like;
-    `starred` the callees that get what is not spelled out. `off` are the names to which it gives nothing, with what that is, and if it is
-    an option of the command line. `filled` are the names of objects of which it sets attributes whose names it puts together. `opens`: it
-    may set any option.
-    """
-
-    values: frozenset[tuple[str, str]] = frozenset()
-    passed: frozenset[tuple[str, int, str]] = frozenset()
-    starred: frozenset[str] = frozenset()
-    off: frozenset[tuple[str, _Setting, bool]] = frozenset()
-    filled: frozenset[str] = frozenset()
-    opens: bool = False
+    holds: bool
+    deciding: tuple[ir.Node, ...]
+    only: str
 
 
 class Switches:
-    """The names that are off in a program, worked out once for it: what each may be, and how those are spelled that are options. `none`
-    says that there are no such names, as soon as that is known."""
+    """Tells what the names of a program are where nobody gives them anything else, worked out once for it. `none` says that no name is
+    known, as soon as that is known."""
 
     def __init__(self, program: Program, uncalled: Uncalled) -> None:
         self._program = program
         self._uncalled = uncalled
-        self._settings: dict[str, tuple[_Setting, ...]] = {}
-        self._options: dict[str, str] = {}
         self._given: dict[_Holder, Gifts] = {}
-        self._filled: frozenset[str] = frozenset()
+        self._found = _NOTHING
         self._worked_out = False
         self.none = False
 
@@ -79,9 +78,7 @@ class Switches:
         if not self._given:
             return self
         holders: tuple[_Holder, ...] = (module, *module.classes, *changed)
-        fresh = {
-            holder: _find_given(_body_of(holder), keeps=not isinstance(holder, FunctionInfo)) for holder in holders
-        }
+        fresh = {holder: _gifts_of(holder) for holder in holders}
         if all(self._given.get(holder) == given for holder, given in fresh.items()):
             return self
         other = Switches(self._program, self._uncalled)
@@ -90,27 +87,16 @@ class Switches:
 
     def digest(self) -> bytes:
         """Digest all that was found: what was made of it holds as long as this is the same."""
-        text = "\n".join(sorted([f"{name}\0{values}" for name, values in self._find().items()]))
+        text = "\n".join(sorted([f"{node}\0{one}" for node, one in self._find().names.items()]))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
-    def is_off(self, name: str) -> bool:
-        """Return whether a name is off in every run in which nobody asks for it."""
-        return name in self._find()
-
-    def describe(self, name: str) -> str:
-        """Say in which runs a name is not off."""
-        option = self._options.get(name)
-        if option is not None:
-            return f"only with `{option}`"
-        return f"only if `{name}` is set, which nothing in this program does"
-
-    def _find(self) -> dict[str, tuple[_Setting, ...]]:
+    def _find(self) -> KnownNames:
         if not self._worked_out:
             self._worked_out = True
             with self._program.reader.reading(DependencySet()):  # `digest` speaks for it
                 self._work_out()
-            self.none = not self._settings
-        return self._settings
+            self.none = not self._found.names
+        return self._found
 
     def _work_out(self) -> None:
         if not self._uncalled.has_script():
@@ -121,154 +107,439 @@ class Switches:
             holders += (module, *module.classes, *module.functions)
         for holder in holders:
             if holder not in self._given:
-                self._given[holder] = _find_given(_body_of(holder), keeps=not isinstance(holder, FunctionInfo))
+                self._given[holder] = _gifts_of(holder)
         if any(one.opens for one in self._given.values()):
             return
-        search = _Search(self._given)
+        search = _Search(self._program, self._given)
         closed = self._uncalled.find_closed()
         for info in (info for module in modules for info in module.functions):
             search.take_in(info, closed=info in closed)
-        self._settings, self._options = search.settle()
-        self._filled = search.filled
+        self._found = search.settle()
 
-    def outcome(self, test: ir.Node) -> tuple[bool, str] | None:
-        """Return how a condition comes out where nothing is asked for, with the name that decides it; None where it does not follow."""
-        if not self._find():
+    def outcome(self, test: ir.Node, function: FunctionInfo | None, module: ModuleInfo) -> DefaultOutcome | None:
+        """Return how a condition of a body comes out where nothing is asked for; None where it does not follow."""
+        found = self._find()
+        return _Reading(found, self._given, self._program, function or module).outcome(test) if found.names else None
+
+
+class KnownName(NamedTuple):
+    """All that a name may be, and how the options are spelled that it comes from."""
+
+    values: tuple[_Constant, ...]
+    options: tuple[CommandOption, ...] = ()
+
+
+class KnownNames(NamedTuple):
+    """All that was found: the names that are known, of attributes those that hold settings (`shared`), and those that methods
+    give their objects (`declared`); the names of what holds the options, and of objects that may have anything (`filled`)."""
+
+    names: dict[_Node, KnownName]
+    shared: frozenset[str]
+    declared: frozenset[str]
+    namespaces: frozenset[str]
+    filled: frozenset[str]
+
+
+_NOTHING: Final = KnownNames({}, frozenset(), frozenset(), frozenset(), frozenset())
+
+
+class _Names:
+    """Tells which names the expressions in a body read and write. `shared` are the attributes of what holds settings."""
+
+    def __init__(self, program: Program, given: dict[_Holder, Gifts], shared: frozenset[str], holder: _Holder) -> None:
+        self._program = program
+        self._given = given
+        self._shared = shared
+        self._holder = holder
+
+    def find_given(self, target: Provenance) -> tuple[_Node, ...]:
+        """Return the names that are given what is assigned: an attribute of whatever object may be either kind's."""
+        found = self.find(target)
+        if found is None or found[0] not in (_SHARED, _OWN):
+            return () if found is None else (found,)
+        return (found,) if _is_own(target) else ((_SHARED, found[1]), (_OWN, found[1]))
+
+    def find(self, source: Provenance) -> _Node | None:
+        """Return the name, None of what is none of the program."""
+        if source.kind == VARIABLE:
+            return self._find_variable(source.text)
+        holder, _, name = source.text.rpartition(".")
+        if holder and "." not in holder:
+            module = self._find_module(holder)
+            if module is not None:
+                return _spell(module), name
+        return _OWN if _is_own(source) or name not in self._shared else _SHARED, name
+
+    def _find_variable(self, name: str) -> _Node | None:
+        holder = self._holder
+        if isinstance(holder, ClassInfo):
+            holder = holder.module
+        if isinstance(holder, FunctionInfo):
+            for info in (holder, *holder.enclosing()):
+                if name in self._given[info].bound or any(param.name == name for param in info.params):
+                    return _spell(info), name
+            holder = holder.module
+        return self._find_global(holder, name)
+
+    def _find_global(self, module: ModuleInfo, name: str) -> _Node | None:
+        binding = module.imports.get(name)
+        if binding is None:
+            return (_spell(module), name) if name in self._given[module].bound else None
+        source = self._program.by_name.get(self._program.absolute(module, binding))
+        if source is None or source not in self._given or not binding.name:
             return None
+        return (_spell(source), binding.name) if binding.name in self._given[source].bound else None
+
+    def _find_module(self, name: str) -> ModuleInfo | None:
+        module = self._holder if isinstance(self._holder, ModuleInfo) else self._holder.module
+        binding = module.imports.get(name)
+        if binding is None:
+            return None
+        source = self._program.absolute(module, binding)
+        by_name = self._program.by_name
+        found = by_name.get(f"{source}.{binding.name}" if binding.name else source)
+        return found if found in self._given else None
+
+
+class _Reading(_Names):
+    """Reads a condition that stands in a body."""
+
+    def __init__(self, found: KnownNames, given: dict[_Holder, Gifts], program: Program, holder: _Holder) -> None:
+        super().__init__(program, given, found.shared, holder)
+        self._found = found
+
+    def outcome(self, test: ir.Node) -> DefaultOutcome | None:
+        """Return how a condition comes out by default."""
         if type(test) is ir.Not:
             found = self.outcome(test.value)
-            return None if found is None else (not found[0], found[1])
+            return None if found is None else found._replace(holds=not found.holds)
         if type(test) is ir.Bool:
             return self._of_chain(test)
         if type(test) is ir.Compare:
             return self._of_compare(test)
-        return _agree(_name_read(test), map(bool, self._list_settings(test)))
+        known = self._read(test)
+        holds = _agree(bool(value) for _, value in known.values)
+        return None if holds is None else DefaultOutcome(holds, (test,), _describe(test, known, holds))
 
-    def _list_settings(self, node: ir.Node) -> tuple[_Setting, ...]:
-        """Return what is read where nobody gives anything; nothing of what may be anything."""
-        settings = self._find().get(_name_read(node), ())
-        held = settings and type(node) is ir.Attr and not self._filled.isdisjoint(_holders(node.value))
-        return () if held else settings
-
-    def _of_chain(self, test: ir.Bool) -> tuple[bool, str] | None:
+    def _of_chain(self, test: ir.Bool) -> DefaultOutcome | None:
         found = [self.outcome(one) for one in test.values]
         for one in found:
-            if one is not None and one[0] is not test.is_and:
+            if one is not None and one.holds is not test.is_and:
                 return one
-        return None if None in found else found[0]
-
-    def _of_compare(self, test: ir.Compare) -> tuple[bool, str] | None:
-        asked = test.rights[0]
-        if len(test.ops) != 1 or type(asked) is not ir.Const:
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
             return None
-        name = _name_read(test.left)
-        compared = [_compare(test.ops[0], value, asked.value) for value in self._list_settings(test.left)]
-        return None if None in compared else _agree(name, map(bool, compared))
+        deciding = tuple([node for one in known for node in one.deciding])
+        return known[0]._replace(deciding=deciding)
+
+    def _of_compare(self, test: ir.Compare) -> DefaultOutcome | None:
+        if len(test.ops) != 1:
+            return None
+        op, asked = test.ops[0], list(_constants(test.rights[0]))
+        known = self._read(test.left)
+        if not asked or not known.values or (known.options and any(_is_choice(value) for _, value in known.values)):
+            return None
+        outcomes = [_compare(op, value, asked) for value in known.values]
+        if None in outcomes:
+            return None
+        holds = _agree(map(bool, outcomes))
+        if holds is None:
+            return None
+        return DefaultOutcome(holds, (test.left,), _describe(test.left, known, holds, op, asked))
+
+    def _read(self, node: ir.Node) -> KnownName:
+        """Return what is read where nobody gives anything; no values of what may be anything."""
+        if not isinstance(node, (ir.Name, ir.Attr, ir.Sub, ir.Call)):
+            return _UNKNOWN
+        sources = list(sources_of(node))
+        options: set[CommandOption] = set()
+        values: set[_Constant] = set()
+        for source in sources:
+            if source.kind == CONSTANT:
+                values.add((source.text, source.value))
+                continue
+            known = self._read_name(source) if source.kind else _UNKNOWN
+            if not known.values:
+                return _UNKNOWN
+            values.update(known.values)
+            options.update(known.options)
+        return KnownName(tuple(sorted(values, key=str)), tuple(sorted(options)))
+
+    def _read_name(self, source: Provenance) -> KnownName:
+        name = self.find(source)
+        names = self._found.names
+        known = names.get(name, _UNKNOWN) if name is not None else _UNKNOWN
+        if name is None or name[0] not in (_SHARED, _OWN) or not known.values:
+            return known
+        if not self._found.filled.isdisjoint(source.text.split(".")[:-1]):
+            return _UNKNOWN
+        if name[0] == _OWN and not _is_own(source) and any(value for _, value in known.values):
+            return _UNKNOWN  # an object that happens to have an attribute of that name
+        if name[0] == _SHARED and name[1] in self._found.declared and not self._holds_options(source):
+            known = known if names.get((_OWN, name[1]), _UNKNOWN).values == known.values else _UNKNOWN
+        return known
+
+    def _holds_options(self, source: Provenance) -> bool:
+        """Return whether an attribute is read of what holds the options of the command line, by its name."""
+        return source.text.rpartition(".")[0].rpartition(".")[2] in self._found.namespaces
 
 
-def _agree(name: str, outcomes: Iterable[bool]) -> tuple[bool, str] | None:
+_UNKNOWN: Final = KnownName(())
+
+
+def _is_choice(value: Setting) -> bool:
+    """Return whether a default is one of several ways to do a thing, each of which some run takes: what is off has no text."""
+    return isinstance(value, str) and value != ""
+
+
+def _agree(outcomes: Iterable[bool]) -> bool | None:
     found = set(outcomes)
-    return (found.pop(), name) if len(found) == 1 else None
+    return found.pop() if len(found) == 1 else None
 
 
-def _compare(op: str, value: _Setting, other: _Setting) -> bool | None:
-    """Return how a comparison of two settings comes out, None where Python would not compare them."""
+def _constants(node: ir.Node) -> Iterator[_Constant]:
+    """The constants that an expression is, or lists; nothing of others."""
+    items = node.items if type(node) is ir.Display else (node,)
+    if all(type(one) is ir.Const for one in items):
+        yield from [(type(one.value).__name__, one.value) for one in items if type(one) is ir.Const]
+
+
+def _compare(op: str, known: _Constant, asked: list[_Constant]) -> bool | None:
+    """Return how a comparison comes out, None where Python would not compare so."""
+    value, others = known[1], [other for _, other in asked]
+    if op in ("in", "not in"):
+        return (value in others) is (op == "in")
+    other = others[0]
+    if len(others) > 1:
+        return None
     if op in ("==", "is", "!=", "is not"):
-        # What is one of several is asked for by its own name: a choice, and no switch.
-        return None if other and other is not True else (value == other) is (op in ("==", "is"))
+        return (value == other) is (op in ("==", "is"))
     if isinstance(value, (str, type(None))) or isinstance(other, (str, type(None))):
         return None
     orders = {"<": value < other, "<=": value <= other, ">": value > other, ">=": value >= other}
     return orders.get(op)
 
 
-class _Search:
-    """The search for what is off, from all that a program gives to names."""
+def _describe(node: ir.Node, known: KnownName, holds: bool, op: str = "", asked: list[_Constant] | None = None) -> str:
+    """Say in which runs a condition does not come out as it does by default."""
+    name = _name_read(node)
+    option = known.options[0].spelled if known.options else ""
+    equal = op in ("==", "is", "in") if not holds else op in ("!=", "is not", "not in")
+    if equal and asked and asked[0][1]:
+        wanted = "` or `".join([str(value) for _, value in asked])
+        return f"only with `{option} {wanted}`" if option else f"only where `{name}` is `{wanted}`{_NOWHERE}"
+    if not any(value for _, value in known.values):
+        return f"only with `{option}`" if option else f"only if `{name}` is set, which nothing in this program does"
+    usual = known.values[0][1]
+    if known.options and known.options[0].denies:
+        return f"only with `{option}`"
+    return (
+        f"only with another `{option}` than `{usual}`" if option else f"only where `{name}` is not `{usual}`{_NOWHERE}"
+    )
 
-    def __init__(self, given: dict[_Holder, Gifts]) -> None:
-        self._sources: defaultdict[str, set[str]] = defaultdict(set)
-        self._settings: defaultdict[str, set[tuple[str, _Setting]]] = defaultdict(set)
-        self._options: dict[str, str] = {}
-        self._passed: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
+
+_NOWHERE: Final = ", which it nowhere is in this program"
+
+
+class _Search:
+    """The search for names that are known, from all that a program gives to names."""
+
+    def __init__(self, program: Program, given: dict[_Holder, Gifts]) -> None:
+        self._program = program
+        self._given = given
+        self._values: defaultdict[_Node, set[_Constant]] = defaultdict(set)
+        self._edges: defaultdict[_Node, set[tuple[_Node, bool]]] = defaultdict(set)  # from what is read
+        self._open: set[_Node] = set()
+        self._options: set[CommandOption] = set()
+        self._passed: defaultdict[str, set[tuple[int | str, Provenance, _Holder]]] = defaultdict(set)
         self._starred: set[str] = set()
+        self._taken: set[tuple[str, Provenance]] = set()
+        self._handed: set[str] = set()
+        self._assigned: set[str] = set()
         self.filled = frozenset(name for one in given.values() for name in one.filled if name != "self")
+        self.shared = frozenset(
+            name for one in given.values() for name in (*one.shared, *(option.name for option in one.options))
+        )
         for holder, one in given.items():
-            if "self" in one.filled:
-                for name in _list_attributes(holder):
-                    self._sources[name].add(_ANY)
-            for name, source in one.values:
-                self._sources[name].add(self._name_of(source))
-            for name, value, is_option in one.off:
-                self._settings[name].add((type(value).__name__, value))
-                if is_option:
-                    self._options[name] = f"--{name}"
-            for callee, place, source in one.passed:
-                self._passed[_key_of_call(callee, holder)].add((place, self._name_of(source)))
-            self._starred.update([_key_of_call(callee, holder) for callee in one.starred])
-        self._handed = {source for sources in self._sources.values() for source in sources}
-        self._handed |= {source for those in self._passed.values() for _, source in those}
-        self._objects: set[tuple[int, str]] = set()
-        for callee, those in self._passed.items():
-            if self._may_be_object(callee):
-                self._objects |= those
+            self._take_gifts(holder, one)
+        objects = [callee for callee in self._passed if self._may_be_object(callee)]
+        self._objects = {one for callee in objects for one in self._passed[callee]}
         self._fills_objects = any(map(self._may_be_object, self._starred))
 
-    def _name_of(self, source: str) -> str:
-        """Return the name that a source is known by, "" where its object may be filled with anything."""
-        *holders, name = source.split(".")
-        return _ANY if not self.filled.isdisjoint(holders) else name
+    def _take_gifts(self, holder: _Holder, one: Gifts) -> None:
+        names = self._names_in(holder)
+        if "self" in one.filled:
+            self._open.update([(_OWN, name) for name in _list_attributes(holder)])
+        for target, source in one.values:
+            self._assigned.add(target.text.rpartition(".")[2])
+            for node in names.find_given(target):
+                self._give(node, source, names)
+        self._options.update(one.options)
+        for callee, place, source in one.passed:
+            self._passed[_key_of_call(callee, holder)].add((place, source, holder))
+        self._starred.update([_key_of_call(callee, holder) for callee in one.starred])
+        self._handed.update(one.handed)
+
+    def _names_in(self, holder: _Holder) -> _Names:
+        return _Names(self._program, self._given, self.shared, holder)
+
+    def _give(self, node: _Node, source: Provenance, names: _Names) -> None:
+        """Note that a name is given what is read there."""
+        if source.kind == CONSTANT and not (source.asks and source.value):
+            self._values[node].add((source.text, source.value))
+            return
+        read = names.find(source) if source.kind not in ("", CONSTANT) else None
+        holders = source.text.split(".")[:-1]
+        if read is None or not self.filled.isdisjoint(holders):
+            self._open.add(node)
+        else:
+            self._edges[read].add((node, source.asks))
 
     def _may_be_object(self, callee: str) -> bool:
         """Return whether what is called by a name may be an object: something is assigned to that, or it is no name."""
-        return not callee or callee in self._sources
+        return not callee or callee in self._assigned
 
     def take_in(self, info: FunctionInfo, *, closed: bool) -> None:
         """Take in the parameters of a function: their defaults, and what calls pass them."""
         names = _names_of(info)
         bound = info.owner is not None and not any(path_of(one) == "staticmethod" for one in info.ir.decorators)
-        handed = info.name not in _CALLED_AS_OBJECTS and not self._handed.isdisjoint(names)
-        filled = not self._starred.isdisjoint(names) or (info.name in _CALLED_AS_OBJECTS and self._fills_objects)
-        told = closed and not (handed or filled or _is_decorated(info))
+        called = info.name in _CALLED_AS_OBJECTS
+        handed = not called and not self._handed.isdisjoint(names)
+        filled = not self._starred.isdisjoint(names) or (called and self._fills_objects)
+        told = closed and not (handed or filled or _is_decorated(info)) and info.name != "<lambda>"
         passed = [one for name in names for one in self._passed.get(name, ())] if told else []
-        if told and info.name in _CALLED_AS_OBJECTS:
+        if told and called:
             passed += self._objects
+        scope = _spell(info)
+        around = self._names_in(info.module)
+        if info.params[:bound]:
+            self._open.add((scope, info.params[0].name))
         for place, param in enumerate(info.params[bound:]):
-            name = param.name
-            default = param.default
-            if not told or param.kind in ("*", "**") or info.name == "<lambda>":
-                self._sources[name].add(_ANY)
+            node = scope, param.name
+            if not told or param.kind in ("*", "**"):
+                self._open.add(node)
                 continue
-            if default is not None:
-                if type(default) is ir.Const and _is_off(default):
-                    self._settings[name].add((type(default.value).__name__, default.value))
-                else:
-                    self._sources[name].add(self._name_of(_source_of(default)))
-            if param.kind != "k":
-                self._sources[name].update([source for at, source in passed if at == place])
+            for source in sources_of(param.default) if param.default is not None else ():
+                self._give(node, source, around)
+            for at, source, holder in passed:
+                if at == param.name or (at == place and param.kind != "k"):
+                    self._give(node, source, self._names_in(holder))
+                    self._taken.add((param.name, source))
 
-    def settle(self) -> tuple[dict[str, tuple[_Setting, ...]], dict[str, str]]:
-        """Return the names that are off, with what they may be, and how those of options are spelled."""
-        off = {
-            name for name in {*self._settings, *self._sources} if not any(other in name.lower() for other in _OTHERS)
+    def _take_keywords(self) -> None:
+        """Take in the keywords of calls: those of a function that names no such parameter are entries of what it takes besides."""
+        functions: defaultdict[str, list[FunctionInfo]] = defaultdict(list)
+        for holder in self._given:
+            if isinstance(holder, FunctionInfo):
+                for name in _names_of(holder):
+                    functions[name].append(holder)
+            elif isinstance(holder, ClassInfo):
+                self._take_fields(holder)
+        for callee, passed in self._passed.items():
+            takers = functions.get(callee, ())
+            whole = bool(takers) and all(all(param.kind != "**" for param in one.params) for one in takers)
+            for at, source, holder in () if whole else passed:
+                if isinstance(at, str):
+                    self._give((_SHARED, at), source, self._names_in(holder))
+                    self._give((_OWN, at), source, self._names_in(holder))
+
+    def _take_fields(self, klass: ClassInfo) -> None:
+        """Take in that a class has a constructor which a library makes: which field a place is, that says."""
+        placed = any(type(at) is int for at, _, _ in self._passed.get(klass.name, ()))
+        if placed and klass.method(INIT) is None:
+            self._open.update([(kind, name) for kind in (_SHARED, _OWN) for name in self._given[klass].shared])
+
+    def settle(self) -> KnownNames:
+        """Find the names that are known."""
+        self._take_keywords()
+        own = frozenset(name for one in self._given.values() for name in one.declared)
+        declared = self.shared | own
+        given = {*self._values, *(node for those in self._edges.values() for node, _ in those)}
+        # What nothing declares, or nothing gives anything, comes from elsewhere.
+        self._open.update([node for node in self._edges if node not in given])
+        self._open.update([node for node in given if node[0] in (_SHARED, _OWN) and node[1] not in declared])
+        self._open.update([node for node in given if any(other in node[1].lower() for other in _OTHERS)])
+        return KnownNames(self._tell(self._spread()), self.shared, own, self._find_namespaces(), self.filled)
+
+    def _find_namespaces(self) -> frozenset[str]:
+        """Find the names of what holds the options of the command line: what parsing it gives, and what is given that."""
+        parsing = {
+            name
+            for holder in self._given
+            if isinstance(holder, FunctionInfo) and not _PARSING.isdisjoint(holder.ir.calls)
+            for name in _names_of(holder)
         }
-        while True:
-            given = {name for name in off if not self._sources.get(name, set()) <= off}
-            if not given:
-                break
-            off -= given
-        settings = {name: set(self._settings.get(name, ())) for name in off}
+        found = {name for one in self._given.values() for name, callee in one.made if callee in parsing | _PARSING}
+        copies = {
+            (target.text, source.text) for one in self._given.values() for target, source in one.values if source.kind
+        }
+        pairs = {(target.rpartition(".")[2], source.rpartition(".")[2]) for target, source in copies}
+        pairs |= {(target, source.text.rpartition(".")[2]) for target, source in self._taken}
         grown = True
         while grown:
-            grown = False
-            for name, values in settings.items():
-                more = set().union(*(settings[source] for source in self._sources.get(name, ()))) - values
-                if more:
-                    values |= more
-                    grown = True
-        told = {
-            name: tuple([value for _, value in sorted(those, key=str)]) for name, those in settings.items() if those
+            fresh = {target for target, source in pairs if source in found} - found
+            found |= fresh
+            grown = bool(fresh)
+        return frozenset(found)
+
+    def _spread(self) -> dict[_Node, set[_Constant]]:
+        """Carry along what names are given: the constants that each may be, of those that are nothing else."""
+        opened: set[_Node] = set()
+        for node in self._open:
+            self._open_all(node, opened)
+        found: dict[_Node, set[_Constant]] = {node: set(values) for node, values in self._values.items()}
+        todo = list(found)
+        while todo:
+            node = todo.pop()
+            for other, asks in self._edges.get(node, ()) if node not in opened else ():
+                more = found[node] - found.setdefault(other, set())
+                found[other] |= more
+                if len(found[other]) > _MOST or (asks and any(value for _, value in found[node])):
+                    self._open_all(other, opened)
+                elif more:
+                    todo.append(other)
+        return {node: values for node, values in found.items() if node not in opened and values}
+
+    def _open_all(self, node: _Node, opened: set[_Node]) -> None:
+        todo = [node]
+        while todo:
+            one = todo.pop()
+            if one not in opened:
+                opened.add(one)
+                todo += [other for other, _ in self._edges.get(one, ())]
+
+    def _tell(self, found: dict[_Node, set[_Constant]]) -> dict[_Node, KnownName]:
+        """Tell of names what they are, and from which options."""
+        options: defaultdict[_Node, set[CommandOption]] = defaultdict(set)
+        for option in self._options:
+            options[_SHARED, option.name].add(option)
+        todo = list(options)
+        while todo:
+            node = todo.pop()
+            for other, _ in self._edges.get(node, ()):
+                if other in found and not options[node] <= options[other]:
+                    options[other] |= options[node]
+                    todo.append(other)
+        return {
+            node: KnownName(tuple(sorted(values, key=str)), tuple(sorted(options.get(node, ()))))
+            for node, values in found.items()
         }
-        return told, {name: spelled for name, spelled in self._options.items() if name in told}
+
+
+def _gifts_of(holder: _Holder) -> Gifts:
+    """Find what the statements of a function give to names, of a class but for its methods, or of a module."""
+    body = ir.decode_body(holder.ir.body) if isinstance(holder, ClassInfo) else holder.body
+    return find_given(body, of_class=isinstance(holder, ClassInfo))
+
+
+def _is_own(source: Provenance) -> bool:
+    """Return whether an attribute is one that a method reads of its object, or writes."""
+    return source.text.startswith("self.") and source.text.count(".") == 1
+
+
+def _spell(holder: FunctionInfo | ModuleInfo) -> str:
+    """Return how the variables of a body are told from others."""
+    return f"{holder.index}" if isinstance(holder, ModuleInfo) else f"{holder.module.index}.{holder.index}"
 
 
 def _list_attributes(holder: _Holder) -> Iterator[str]:
@@ -282,26 +553,28 @@ def _list_attributes(holder: _Holder) -> Iterator[str]:
 def _key_of_call(callee: str, holder: _Holder) -> str:
     """Return by which name a call is kept: that of a base class's constructor by the class that calls it."""
     owner = getattr(holder, "owner", None)
-    return f"{owner.name}.{_INIT}" if callee == _INIT and owner is not None else callee
+    if owner is None:
+        return callee
+    return f"{owner.name}.{INIT}" if callee == INIT else owner.name if callee in _OWN_CLASS else callee
 
 
 def _names_of(info: FunctionInfo) -> set[str]:
     """Return the names by which a function is called."""
-    if info.name != _INIT or info.owner is None:
+    if info.name != INIT or info.owner is None:
         return {info.name}
     names: set[str] = set()
     todo: list[ClassInfo] = [info.owner]
     while todo:
         klass = todo.pop()
-        if f"{klass.name}.{_INIT}" not in names:
-            names |= {klass.name, f"{klass.name}.{_INIT}"}
+        if f"{klass.name}.{INIT}" not in names:
+            names |= {klass.name, f"{klass.name}.{INIT}"}
             todo.extend(klass.subclasses)
     return names
 
 
 def _is_decorated(info: FunctionInfo) -> bool:
     """Return whether a decorator, also of its class, may pass a function what no call does."""
-    around = info.owner.ir.decorators if info.owner is not None and info.name == _INIT else ()
+    around = info.owner.ir.decorators if info.owner is not None and info.name == INIT else ()
     return any(_last(one) not in _PASSIVE for one in (*info.ir.decorators, *around))
 
 
@@ -309,223 +582,10 @@ def _last(node: ir.Node) -> str:
     return path_of(node.func if type(node) is ir.Call else node).rpartition(".")[2]
 
 
-def _body_of(holder: _Holder) -> tuple[ir.Statement, ...]:
-    """The statements of a function, of a class but for its methods, or of a module."""
-    return ir.decode_body(holder.ir.body) if isinstance(holder, ClassInfo) else holder.body
-
-
-def _find_given(body: tuple[ir.Statement, ...], *, keeps: bool) -> Gifts:
-    """Find what a body gives to names; it `keeps` the plain ones, as classes and modules do."""
-    nodes = ir.walk(body)
-    found = _Collector(keeps, _find_tables(nodes))
-    for one in nodes:
-        take = _TAKE.get(type(one))
-        if take is not None:
-            take(found, one)
-    return Gifts(
-        frozenset(found.values),
-        frozenset(found.passed),
-        frozenset(found.starred),
-        frozenset(found.off),
-        frozenset(found.filled),
-        found.opens,
-    )
-
-
-class _Collector:
-    """Collects what a `Gifts` holds."""
-
-    def __init__(self, keeps: bool, tables: frozenset[str]) -> None:
-        self.keeps = keeps
-        self.tables = tables
-        self.values: set[tuple[str, str]] = set()
-        self.passed: set[tuple[str, int, str]] = set()
-        self.starred: set[str] = set()
-        self.off: set[tuple[str, _Setting, bool]] = set()
-        self.filled: set[str] = set()
-        self.opens = False
-
-    def give(self, target: ir.Node, value: ir.Node | None) -> None:
-        """Note that something is assigned; of a value that is None nothing is known."""
-        if isinstance(target, (ir.Name, ir.Attr)):
-            self._give_name(target, value)
-        elif isinstance(target, ir.Display):
-            for part in target.items:
-                self.give(part, None)
-        elif isinstance(target, ir.Star):
-            self.give(target.value, None)
-        elif isinstance(target, ir.Sub):
-            if _text(target.index):
-                self.values.update([(_text(target.index), source) for source in _sources(value)])
-            elif type(target.index) is not ir.Const:
-                self.filled.update(_holders(target.value))
-
-    def _give_name(self, target: ir.Node, value: ir.Node | None) -> None:
-        name = last_name(target)
-        self.values.update([(name, source) for source in _sources(value)])
-        own = type(target) is ir.Attr and type(target.value) is ir.Name and target.value.id == "self"
-        own |= type(target) is ir.Attr and path_of(target).partition(".")[0] in self.tables
-        if (own or (self.keeps and type(target) is ir.Name)) and type(value) is ir.Const and _is_off(value):
-            self.off.add((name, value.value, False))
-        if name == "__dict__" and type(target) is ir.Attr:
-            self.filled.update(_holders(target.value))
-
-    def take_call(self, call: ir.Call) -> None:
-        name = last_name(call.func)
-        if name == _OPTION:
-            self._take_option(call)
-            return
-        if name in _FILLING:
-            self._take_setting(name, call)
-        elif name not in _ASKING and len(call.args) > 1 and _text(call.args[0]):
-            self.values.add((_text(call.args[0]), _ANY))
-        for key, value in call.keywords:
-            if not key:
-                self.starred.add(name)
-                self.opens |= name in _MAKING
-            else:
-                self.values.update([(key, source) for source in _sources(value)])
-        self._take_positions(name, call)
-
-    def _take_positions(self, name: str, call: ir.Call) -> None:
-        skipped = 0
-        if name == _INIT and type(call.func) is ir.Attr and type(call.func.value) is not ir.Call:
-            skipped = 1  # `Base.__init__(self, x)`
-        for place, arg in enumerate(call.args[skipped:]):
-            if type(arg) is ir.Star:
-                self.starred.add(name)
-                return
-            self.passed.update([(name, place, source) for source in _sources(arg)])
-
-    def _take_setting(self, name: str, call: ir.Call) -> None:
-        """`setattr(args, key, value)`, `vars(args).update(settings)`."""
-        holder: ir.Node | None = call.args[0] if name == "setattr" and call.args else None
-        if name != "setattr" and type(call.func) is ir.Attr:
-            asked = call.func.value
-            holder = (
-                asked.args[0] if type(asked) is ir.Call and last_name(asked.func) == "vars" and asked.args else asked
-            )
-        text = next((_text(arg) for arg in call.args if _text(arg)), "")
-        if text and name != "update":
-            self.values.add((text, _ANY))
-        elif holder is not None:
-            self.filled.update(_holders(holder))
-
-    def _take_option(self, call: ir.Call) -> None:
-        given = dict(call.keywords)
-        flags = [_text(arg) for arg in call.args]
-        name = _text(given.get("dest")) or next((one for one in flags if one.startswith("--")), (*flags, "")[0])
-        spelled = name.lstrip("-").replace("-", "_")
-        action, default = _text(given.get("action")), given.get("default")
-        if not spelled:
-            return
-        if not all(one.startswith("-") for one in flags) or "required" in given:
-            self.values.add((spelled, _ANY))
-        elif default is None and action in _OFF_FLAGS:
-            if _OFF_FLAGS[action]:
-                self.off.add((spelled, False, True))
-            else:
-                self.values.add((spelled, _ANY))
-        elif default is None:
-            self.off.add((spelled, None, True))
-        elif type(default) is ir.Const and _is_off(default):
-            self.off.add((spelled, default.value, True))
-        else:
-            self.values.update([(spelled, source) for source in _sources(default)])
-
-    def take_dict(self, node: ir.DictDisplay) -> None:
-        for key, value in zip(node.keys, node.values, strict=True):
-            if _text(key):
-                self.values.update([(_text(key), source) for source in _sources(value)])
-
-    def take_display(self, node: ir.Display) -> None:
-        """`parse_args(["--debug"])`: what a list of texts asks for is on."""
-        for text in map(_text, node.items):
-            if text.startswith("--"):
-                self.values.add((text.partition("=")[0][2:].replace("-", "_"), _ANY))
-
-    def take_target(self, node: ir.AugAssign | ir.For | ir.Generator) -> None:
-        self.give(node.target, None)
-
-    def take_walrus(self, node: ir.Walrus) -> None:
-        self.values.add((node.name, _ANY))
-
-    def take_with(self, node: ir.With) -> None:
-        for _, target in node.items:
-            if target is not None:
-                self.give(target, None)
-
-    def take_import(self, node: ir.Import) -> None:
-        self.values.update([(one.local, _ANY) for one in node.bindings])
-
-    def take_assign(self, node: ir.Assign) -> None:
-        for target in node.targets:
-            self.give(target, node.value)
-
-    def take_annotated(self, node: ir.AnnAssign) -> None:
-        if node.value is not None:
-            self.give(node.target, node.value)
-
-
-_TAKE: Final[dict[type, Callable[[_Collector, Any], None]]] = {
-    ir.Assign: _Collector.take_assign,
-    ir.AnnAssign: _Collector.take_annotated,
-    ir.AugAssign: _Collector.take_target,
-    ir.For: _Collector.take_target,
-    ir.Generator: _Collector.take_target,
-    ir.Walrus: _Collector.take_walrus,
-    ir.With: _Collector.take_with,
-    ir.Import: _Collector.take_import,
-    ir.Call: _Collector.take_call,
-    ir.DictDisplay: _Collector.take_dict,
-    ir.Display: _Collector.take_display,
-}
-
-
-def _find_tables(nodes: list[object]) -> frozenset[str]:
-    """Find the names that a body gives tables of settings which it makes."""
-    made = (one for one in nodes if type(one) is ir.Assign and type(one.value) is ir.Call)
-    found = [one.targets for one in made if type(one.value) is ir.Call and last_name(one.value.func) in _TABLES]
-    return frozenset([target.id for targets in found for target in targets if type(target) is ir.Name])
-
-
-def _is_off(node: ir.Node) -> bool:
-    return type(node) is ir.Const and not node.value
-
-
-def _sources(value: ir.Node | None) -> Iterator[str]:
-    """The name that a value has, "" of what is no name; nothing of what is off by itself."""
-    if value is None or not _is_off(value):
-        yield _source_of(value)
-
-
-def _source_of(value: ir.Node | None) -> str:
-    """Return the name that an expression reads, after that of the object which holds it; "" of what is no name. Of several that must all
-    hold it is the first."""
-    if type(value) is ir.Bool and value.is_and:
-        return next(filter(None, map(_source_of, value.values)), _ANY)
-    if type(value) is ir.Attr:
-        return path_of(value) or value.name
-    return _name_read(value) if value is not None else _ANY
-
-
-def _holders(node: ir.Node) -> list[str]:
-    """Return the names on the way to a value: of `config.TEST`, both."""
-    return [name for name in path_of(node).split(".") if name]
-
-
 def _name_read(node: ir.Node) -> str:
     """Return the last name of what is read: `debug`, `args.debug`, `args["debug"]`, `getattr(args, "debug", False)`."""
-    if type(node) is ir.Call:
-        asks = last_name(node.func) in _ASKING and len(node.args) > 1 and _is_off(node.args[-1])
-        return _text(node.args[-2]) if asks else _ANY
-    if type(node) is ir.Sub:
-        return _text(node.index)
-    return last_name(node)
+    named = next((one.text for one in sources_of(node) if one.kind in (VARIABLE, ATTRIBUTE)), "")
+    return named.rpartition(".")[2] or last_name(node)
 
 
-def _text(node: ir.Node | None) -> str:
-    return node.value if type(node) is ir.Const and isinstance(node.value, str) else ""
-
-
-__all__ = ["Switches"]
+__all__ = ["NAMESPACE", "DefaultOutcome", "Switches"]
