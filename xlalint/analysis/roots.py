@@ -194,16 +194,23 @@ class Roots:
         """Where the program runs that is started at a module: also one that trains, itself or by a framework's loop, and is yet to be
         ported."""
         found = dict(platforms_of(module, self.interpreter.program, module.taught.target))
-        drivers = self.interpreter.drivers
-        drives = drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions)
-        if drives or any(
-            self._find_hook(info) is Frequency.STEP for info in module.functions if info.owner is not None
-        ):
-            for framework in self.frameworks.values():
-                steps = framework.semantics.steps
-                if steps is not None and not steps.ported.isdisjoint(module.at_hand):
-                    found.setdefault(framework.name, Platform(framework.name, _PORTED, Reach.COMPILED))
+        ported = [
+            framework.name
+            for framework in self.frameworks.values()
+            if framework.semantics.steps is not None
+            and framework.name not in found
+            and not framework.semantics.steps.ported.isdisjoint(module.at_hand)
+        ]
+        if ported and self._may_train(module):
+            found.update((name, Platform(name, _PORTED, Reach.COMPILED)) for name in ported)
         return found
+
+    def _may_train(self, module: ModuleInfo) -> bool:
+        """Return whether a module holds training: its own loop, one in a function, or what a framework's loop calls at each step."""
+        drivers = self.interpreter.drivers
+        if drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions):
+            return True
+        return any(self._find_hook(info) is Frequency.STEP for info in module.functions if info.owner is not None)
 
     def _enter(self, candidate: Candidate, called: Called) -> None:
         """Enter a root, if it is one."""

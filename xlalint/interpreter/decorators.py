@@ -156,7 +156,7 @@ class Decorators:
         with self._interpreter.apart():
             for args, pairs, rest, extra in steps:
                 value = self._call(maker, value, Arguments(list(args), dict(pairs), rest, extra))
-            if all(isinstance(one, Function) and _gives_back(one.info) for one in members(value)):
+            if all(isinstance(one, Function) and one.info.answers(_gives_back) for one in members(value)):
                 return None
             value = self._call(maker, value, Arguments([foreign(_STAND_IN)], {}))
         return next((member for member in members(value) if isinstance(member, Function) and _wraps(member)), None)

@@ -16,6 +16,7 @@ from xlalint.abstract.values import (
     ARRAYS,
     UNKNOWN,
     Answer,
+    Const,
     Function,
     Instance,
     LibraryInstance,
@@ -75,7 +76,7 @@ def compiled_call(framework: str) -> str:
 def compiled_by(func: Function) -> str:
     """The framework that a function was marked with, "" if it was not."""
     found = field(func.closure, _COMPILED) if func.closure else None
-    return str(getattr(found, "value", ""))
+    return found.value if type(found) is Const and isinstance(found.value, str) else ""
 
 
 def leads_to(context: Context, names: frozenset[str]) -> bool:

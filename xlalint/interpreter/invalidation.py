@@ -71,7 +71,7 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
         interpreter.jitted,
     )
     yield from (interpreter.default_values, interpreter.asked, interpreter.globals, interpreter.some_module)
-    yield interpreter.program.names
+    yield from (interpreter.program.names, interpreter.program.asked)
 
 
 def _computations(interpreter: Interpreter) -> Iterator[DependencySet]:

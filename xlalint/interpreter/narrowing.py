@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from xlalint.interpreter.frame import Frame
+    from xlalint.program.linker import FunctionInfo
 
 
 _SIGNATURES: Final = ("signature", "getfullargspec")
@@ -82,7 +83,7 @@ def _assume_empty(frame: Frame, node: ir.Node) -> None:
     """Refine `xs`, and what it was made of, given that `[x for x in xs if isinstance(x, T)]` is empty."""
     if frame.function is None or "isinstance" not in frame.function.ir.calls or type(node) is not ir.Name:
         return
-    if not isinstance(frame.eval(node), Sequence):
+    if node.id not in frame.function.answers(_name_filtered) or not isinstance(frame.eval(node), Sequence):
         return
     made = assigned_once(node, frame.function.body, frame.statement)
     asked = _find_filter(made)
@@ -94,6 +95,12 @@ def _assume_empty(frame: Frame, node: ir.Node) -> None:
         made = assigned_once(made.generators[0].iterable, frame.function.body, frame.statement)
         if type(made) is not ir.Comprehension or path_of(made.element) != path_of(made.generators[-1].target):
             return
+
+
+def _name_filtered(info: FunctionInfo) -> frozenset[str]:
+    """The names to which a function assigns lists of what is of some types: most have none, and are asked at each test."""
+    made = [one for one in ir.walk(info.body) if type(one) is ir.Assign and _find_filter(one.value) is not None]
+    return frozenset([target.id for one in made for target in one.targets if type(target) is ir.Name])
 
 
 def _find_filter(made: ir.Node) -> ir.Call | None:

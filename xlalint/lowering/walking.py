@@ -11,6 +11,7 @@ import msgspec
 
 _SCALARS: Final = frozenset(("str", "int", "bool", "bytes"))
 _fields: Final[dict[type, tuple[str, ...]]] = {}
+_reversed_fields: Final[dict[type, tuple[str, ...]]] = {}
 _nodes: Final[dict[type, bool]] = {}
 
 
@@ -33,10 +34,16 @@ def walk(node: object) -> list[object]:
     while todo:
         one = todo.pop()
         if type(one) is tuple:
-            todo.extend(reversed(one))
-        elif _is_node(type(one)):
-            found.append(one)
-            todo.extend([getattr(one, field) for field in reversed(_fields_of(type(one)))])
+            todo += one[::-1]
+            continue
+        kind = type(one)
+        fields = _reversed_fields.get(kind)
+        if fields is None:
+            if not _is_node(kind):
+                continue
+            fields = _reversed_fields[kind] = _fields_of(kind)[::-1]
+        found.append(one)
+        todo += [getattr(one, field) for field in fields]
     return found
 
 

@@ -95,7 +95,7 @@ class Progress:
         self.leaning = leaning
         if kept:
             circle.append(fact)
-        first = min(circle, key=_order) if circle else fact
+        first = min(circle, key=_order) if len(circle) > 1 else circle[0] if circle else fact
         if first is not fact:
             _drop(circle)
             return fact, first

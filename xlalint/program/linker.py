@@ -475,6 +475,14 @@ class Program:
         self.evaluate: Callable[[ModuleInfo, str], Value | None] = lambda module, name: None
         self.decorate: Callable[[FunctionInfo], Value] = function
         self.names = self.no_names()
+        self.asked: Facts[tuple[Callable[[ModuleInfo, Program], Any], int], Any] = Facts(
+            self.reader,
+            self.progress,
+            "asked",
+            lambda key: f"{key[1]:08} {key[0].__module__} {key[0].__qualname__}",
+            lambda key: None,
+            lambda key: key[0](self.modules[key[1]], self),
+        )
         self._exported: frozenset[tuple[int, int]] | None = None
         self._imported: dict[ModuleInfo, tuple[ModuleInfo, ...]] = {}
         self.configured = frozenset([name for module in self.modules for name in module.unit.configured])
@@ -494,6 +502,11 @@ class Program:
                     found[source] = None
                     todo.append(source)
         return tuple(found)
+
+    def answer(self, question: Callable[[ModuleInfo, Program], T], module: ModuleInfo) -> T:
+        """Answer a question about a module and what hangs together with it, by text alone; it is worked out once."""
+        found: T = self.asked.of((question, module.index))
+        return found
 
     # --------------------------------------------------------------------------------------------- names
 

@@ -193,40 +193,35 @@ def _names_of_imported(module: ModuleInfo, program: Program) -> tuple[set[str], 
     """
     found: set[str] = set()
     factories: set[str] = set()
-    seen: dict[int, tuple[set[str], frozenset[FunctionInfo]]] = {}
-
-    def search(source: ModuleInfo) -> tuple[set[str], frozenset[FunctionInfo]]:
-        """Return the names of what a module compiles, and its functions that lead to compiled code."""
-        if source.index not in seen:
-            module.reader.read_whole(source)
-            names = _names_of_compiled(source, frozenset(COMPILERS) | source.answers(_factories))
-            seen[source.index] = (
-                names,
-                frozenset(_leading(source, Wanted(frozenset(names | _names_of_decorated(source, program))))),
-            )
-        return seen[source.index]
-
     for binding in module.unit.imports:
         held = program.resolve_import(module, binding)
         if isinstance(held, Module) and held.info is not module and not held.info.followed:
-            names, leading = search(held.info)
+            names, leading = program.answer(_search, held.info)
             found.update(names, map(_name_in_calls, leading))
             factories |= held.info.answers(_factories)
         elif isinstance(held, Class):
             for base in held.info.mro:
                 if not isinstance(base, str) and base.module is not module and not base.module.followed:
-                    names, leading = search(base.module)
+                    names, leading = program.answer(_search, base.module)
                     found.update(names, (info.name for info in leading if info.owner is base))
         elif isinstance(held, Function) and held.info.module is not module and not held.info.module.followed:
-            if held.info in search(held.info.module)[1]:
+            if held.info in program.answer(_search, held.info.module)[1]:
                 found.add(binding.local)
             if _is_factory(held.info):
                 factories.add(binding.local)
         source = program.by_name.get(program.absolute(module, binding)) if binding.name else None
         bound = source is not None and not source.followed and binding.name in source.unit.assigned
-        if source is not None and bound and binding.name in search(source)[0]:
+        if source is not None and bound and binding.name in program.answer(_search, source)[0]:
             found.add(binding.local)
     return found | factories, frozenset(factories)
+
+
+def _search(module: ModuleInfo, program: Program) -> tuple[set[str], frozenset[FunctionInfo]]:
+    """Return the names of what a module compiles, and its functions that lead to compiled code."""
+    module.reader.read_whole(module)
+    names = _names_of_compiled(module, frozenset(COMPILERS) | module.answers(_factories))
+    wanted = Wanted(frozenset(names | _names_of_decorated(module, program)))
+    return names, frozenset(_leading(module, wanted))
 
 
 def _names_of_decorated(module: ModuleInfo, program: Program) -> set[str]:

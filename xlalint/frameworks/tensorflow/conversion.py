@@ -129,6 +129,10 @@ def is_keras_2(module: ModuleInfo, program: Program) -> bool:
     The project's requirements say so, what the module asks for, or one that it imports, or a package that it is in and what that imports;
     or a call of what Keras 3 does not have.
     """
+    return program.answer(_is_keras_2, module)
+
+
+def _is_keras_2(module: ModuleInfo, program: Program) -> bool:
     told = module.taught.requirements
     if any(map(_asks_for_keras_2, told)) and not any(map(_asks_for_keras_3, told)):
         return True

@@ -241,7 +241,10 @@ def asks(frame: Frame, test: ir.Node) -> bool:
     if _asks(test):
         return True
     name = path_of(test)
-    return bool(name) and any(_asks(one.value) for one in _assignments(frame) if name in map(path_of, one.targets))
+    if not name:
+        return False
+    own = frame.function is not None and name in frame.function.answers(_name_flags)
+    return own or name in frame.module.answers(_name_flags_of_module)
 
 
 def _asks(test: ir.Node) -> bool:
@@ -250,11 +253,15 @@ def _asks(test: ir.Node) -> bool:
     return isinstance(test, ir.Call) and path_of(test.func) == _AVAILABLE
 
 
-def _assignments(frame: Frame) -> Iterator[ir.Assign]:
-    """The assignments of the function that runs, and of its module's own statements."""
-    module = frame.module
-    module.reader.read_whole(module)
-    bodies = [ir.decode_body(module.unit.body), frame.function.body if frame.function is not None else ()]
-    for one in ir.walk(tuple(bodies)):
-        if isinstance(one, ir.Assign):
-            yield one
+def _name_flags(info: FunctionInfo) -> frozenset[str]:
+    return _set_by_asking(info.body)
+
+
+def _name_flags_of_module(module: ModuleInfo) -> frozenset[str]:
+    return _set_by_asking(module.body)
+
+
+def _set_by_asking(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """The flags that a body sets to the answer of who asks for a GPU."""
+    found = [one for one in ir.walk(body) if type(one) is ir.Assign and _asks(one.value)]
+    return frozenset([path_of(target) for one in found for target in one.targets])

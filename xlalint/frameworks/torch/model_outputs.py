@@ -63,18 +63,26 @@ def _is_model(frame: Frame, path: str) -> bool:
     receiver, _, attribute = path.partition(".")
     if function.owner is None or not attribute or receiver != frame.scope.receiver_name:
         return False
-    return any(path in method.answers(_ask_function) for method in _methods_of(function.owner))
+    return any(path in asked for asked in _asked_by_methods(function.owner))
 
 
-def _methods_of(klass: ClassInfo) -> Iterator[FunctionInfo]:
-    """The methods of a class and its bases that ask something for parameters."""
+def _asked_by_methods(klass: ClassInfo) -> Iterator[frozenset[str]]:
+    """What the methods of a class and its bases ask something of for parameters."""
     for base in klass.mro:
         if isinstance(base, ClassInfo):
-            base.module.reader.current.modules |= base.module.bit
-            for index in base.ir.methods.values():
-                method = base.module.functions[index]
-                if not _ASKED.isdisjoint(method.ir.calls):
-                    yield method
+            for index in base.module.answers(_list_asking).get(base.index, ()):
+                yield base.module.functions[index].answers(_ask_function)
+
+
+def _list_asking(module: ModuleInfo) -> dict[int, list[int]]:
+    """The methods that ask something for parameters, by class."""
+    return {
+        klass.index: found
+        for klass in module.classes
+        if (
+            found := [one for one in klass.ir.methods.values() if not _ASKED.isdisjoint(module.functions[one].ir.calls)]
+        )
+    }
 
 
 def _ask_function(info: FunctionInfo) -> frozenset[str]:
