@@ -67,7 +67,7 @@ def _is_model(frame: Frame, path: str) -> bool:
 
 
 def _asked_by_methods(klass: ClassInfo) -> Iterator[frozenset[str]]:
-    """What the methods of a class and its bases ask something of for parameters."""
+    """The names of which methods of a class and its bases ask for parameters."""
     for base in klass.mro:
         if isinstance(base, ClassInfo):
             for index in base.module.answers(_list_asking).get(base.index, ()):
