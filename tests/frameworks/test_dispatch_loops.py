@@ -119,6 +119,12 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "of a method that goes over its metrics, once": (
+        "class Agent:\n    def __init__(self, params):\n        self.params = params\n\n    def update(self, b):\n"
+        "        self.params, told = step(self.params, b)\n        for name, value in told.items():\n"
+        "            told[name] = float(value)\n        return told\n\n"
+        "def train(params, b):\n    print(Agent(params).update(b))"
+    ),
     "what is evaluated once an epoch, around its steps": (
         "def train(params, data, test):\n    for e in range(90):\n        for b in data:\n            params, m = step(params, b)\n"
         "        print(float(update(params['w'], test)[1]))"
@@ -389,6 +395,12 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "of a method that goes over its metrics": (
+        "class Agent:\n    def __init__(self, params):\n        self.params = params\n\n    def update(self, b):\n"
+        "        self.params, told = step(self.params, b)\n        for name, value in told.items():\n"
+        "            told[name] = float(value)\n        return told\n\n"
+        "def train(params, loader):\n    agent = Agent(params)\n    for b in loader:\n        print(agent.update(b))"
+    ),
     "what is evaluated at each step, around a few": (
         "def train(params, data, test):\n    for b in data:\n        for k in range(2):\n            params, m = step(params, b)\n"
         "        print(float(update(params['w'], test)[1]))"

@@ -40,6 +40,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
 from xlalint.interpreter.frame import body_of, device_tensor
 from xlalint.interpreter.guards import assigned_once
@@ -55,11 +56,15 @@ from xlalint.rules.codes import (
     TRACE_TIME_EFFECT,
     VALUE_SIZED_SHAPE,
 )
+from xlalint.rules.variants import SEED
 
 if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
 
+# What draws whole numbers, and so many of them that one is a seed.
+_INTEGERS: Final = frozenset(("getrandbits", "integers", "randint", "randrange"))
+_MANY: Final = 1 << 29
 _DTYPE_BUILTINS: Final = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
 
 
@@ -348,6 +353,16 @@ class LibraryCall:
             if value is not None and node is not None:
                 yield value, node
 
+    def _draws_any_integer(self) -> bool:
+        """Return whether a call draws one of as many integers as a machine has: that is a seed for what draws."""
+        if last_name(self.node.func) not in _INTEGERS:
+            return False
+        given = (*self.args, *[value for _, value in self.keywords])
+        if any(type(one) is Const and isinstance(one.value, int) and one.value >= _MANY for one in given):
+            return True
+        limits = (*self.node.args, *[value for _, value in self.node.keywords])
+        return any(_is_limit(part) for one in limits for part in ir.walk(one))
+
     def _report(self, spec: Spec) -> None:
         withholds = self.frame.libraries.of(self._framework_of_tensors()).withholds
         if withholds is not None and withholds(self, spec):
@@ -360,9 +375,8 @@ class LibraryCall:
             )
             return
         if spec.rule == TRACE_TIME_EFFECT:
-            self.frame.note(
-                spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, spec.variant, spec.severity
-            )
+            variant = spec.variant or (SEED if self._draws_any_integer() else "")
+            self.frame.note(spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, variant, spec.severity)
             return
         if spec.variant == "break":
             self._breaks(spec)
@@ -860,6 +874,13 @@ def dtype_of(value: Value) -> str:
         return "f" if "float" in text else "b" if "bool" in text else "i" if "int" in text else ""
     name = getattr(value, "name", "")
     return _DTYPE_BUILTINS.get(name, "") if isinstance(name, str) else ""
+
+
+def _is_limit(node: object) -> bool:
+    """Return whether a part of an expression is the greatest of a machine's integers, or the power of two above it."""
+    if type(node) is ir.Bin and node.op in ("**", "<<"):
+        return type(node.right) is ir.Const and isinstance(node.right.value, int) and 1 << node.right.value >= _MANY
+    return type(node) is ir.Attr and node.name in ("max", "maxsize")
 
 
 _BUILDERS: Final[dict[str, Callable[[LibraryCall, Return], Value]]] = {

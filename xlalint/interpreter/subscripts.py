@@ -495,14 +495,20 @@ def _is_joined(frame: Frame, node: ir.Node) -> bool:
     )
 
 
+def _is_read_elsewhere(frame: Frame, target: ir.Sub) -> bool:
+    """Return whether a function uses an entry beside where it counts it up: what is counted alone never enters the graph."""
+    body = frame.function.body if frame.function is not None else ()
+    shown = spelling(target)
+    return any(type(one) is ir.Sub and one.at != target.at and spelling(one) == shown for one in ir.walk(body))
+
+
 def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, value: Value, reads: bool) -> None:
     """`base[index] = value`; `reads` for an augmented assignment."""
     for look in frame.libraries.on_item:
         look(frame, target, index, value)
     if type(target.value) is ir.Name and frame.is_outer(target.value.id) and frame.paths.remembers != target.value.id:
-        frame.note(
-            TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", "" if reads else "effect"
-        )
+        variant = "" if reads and _is_read_elsewhere(frame, target) else "effect"
+        frame.note(TRACE_TIME_EFFECT, target.at, "", spelling(target), "happens once, while tracing", variant)
     for member in members(base):
         masked = _told_by_mask(index) if member is UNKNOWN else None
         if masked is not None and not frame.libraries.of(masked.framework).immutable:

@@ -34,6 +34,9 @@ LEAK: Final = "leak"
 DRAWN: Final = "drawn"
 """It is about a number that the host draws at random, and no tensor."""
 
+SEED: Final = "seed"
+"""It draws any integer, as a seed for operations that draw by themselves."""
+
 HOST_ARRAY: Final = "array"
 """It is about an array of NumPy's, which the tracer makes a value of its graph."""
 

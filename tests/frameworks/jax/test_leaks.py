@@ -12,6 +12,9 @@ IMPORTS = "import functools\nimport jax\nimport jax.numpy as jnp\nimport flax.li
 
 # JAX 0.10.2 runs each of these, and what follows.
 SILENT = {
+    "calls that are counted in a table, of which nothing is computed": (
+        "TOLD = {'calls': 0}\n\n@jax.jit\ndef f(x):\n    TOLD['calls'] += 1\n    return x * 2"
+    ),
     "a local name": "@jax.jit\ndef f(x):\n    last = x * 2\n    return last",
     "a number of the host": """
         class A:
@@ -79,6 +82,9 @@ SILENT = {
     "before the call": "last = jnp.ones(3)\n\n@jax.jit\ndef f(x):\n    return x + last",
 }
 FOUND = {
+    "a number in a table that enters the graph": (
+        "TOLD = {'calls': 0}\n\n@jax.jit\ndef f(x):\n    TOLD['calls'] += 1\n    return x * TOLD['calls']"
+    ),
     "what is added to an attribute of a static self": """
         class A:
             @functools.partial(jax.jit, static_argnums=0)

@@ -10,6 +10,12 @@ HEAD = "import keras\nimport tensorflow as tf\n\n"
 
 # Each was run on TensorFlow 2.21: it traces, and runs.
 SILENT = {
+    "seeds of operations that draw by themselves": (
+        "import random\nimport sys\nimport numpy as np\n\n@tf.function\ndef f(x: tf.Tensor):\n    rand = np.random.default_rng(3)\n"
+        "    a = tf.random.uniform([3], seed=rand.integers(np.iinfo(int).max))\n"
+        "    b = tf.random.uniform([3], seed=random.randint(0, 2**31 - 1)) + tf.random.normal([3], seed=random.randrange(sys.maxsize))\n"
+        "    return x + a + b\n"
+    ),
     "made once, behind a test": (
         "V = None\n\n@tf.function\ndef f(x: tf.Tensor):\n    global V\n    if V is None:\n        V = tf.Variable(1.0)\n    return V * x\n"
     ),
@@ -35,6 +41,10 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a number of few that is drawn": (
+        "import numpy as np\n\n@tf.function\ndef f(x: tf.Tensor):\n    return x + np.random.randint(0, 10)\n",
+        ["XLA306"],
+    ),
     "a variable": ("@tf.function\ndef f(x: tf.Tensor):\n    v = tf.Variable(x)\n    return v * 2\n", ["XLA306"]),
     "a variable, compiled": (
         "@tf.function(jit_compile=True)\ndef f(x: tf.Tensor):\n    v = tf.Variable(tf.zeros(3))\n    v.assign_add(x)\n    return v * 2\n",
