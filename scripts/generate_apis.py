@@ -1,10 +1,11 @@
 """Regenerate rules/apis/*_generated.toml from the frameworks that are installed.
 
-    python scripts/generate_apis.py [torch] [torch_fallbacks] [torch_tpu] [torch_compile] [tensorflow] [tensorflow_kernels] [jax]
+    python scripts/generate_apis.py [TABLE …], of: torch, torch_fallbacks, torch_tpu, torch_compile, graph_arguments, tensorflow,
+        tensorflow_kernels, jax
 
 Run it in an environment with torch, torch_xla, torchvision, tensorflow-cpu and jax; torch_tpu asks for a newer torch, and so for an
 environment of its own (torch, numpy, torch_tpu, libtpu; no TPU is needed). Each is looked at in a process of its own, since tensorflow and
-torch_xla cannot be imported in any order. torch_compile wants the newest torch, and NumPy.
+torch_xla cannot be imported in any order. torch_compile and graph_arguments want the newest torch, and NumPy.
 
 The same versions give the same files. What changed is printed for each table: entries that are new (+), gone (-) and different (~). The
 exit code is 1 where a table could not be made.
@@ -19,7 +20,16 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).resolve().parent
 TABLES = SCRIPTS.parent / "rules" / "apis"
-FRAMEWORKS = ("torch", "torch_fallbacks", "torch_tpu", "torch_compile", "tensorflow", "tensorflow_kernels", "jax")
+FRAMEWORKS = (
+    "torch",
+    "torch_fallbacks",
+    "torch_tpu",
+    "torch_compile",
+    "graph_arguments",
+    "tensorflow",
+    "tensorflow_kernels",
+    "jax",
+)
 
 WRITE = """
 import pathlib, sys

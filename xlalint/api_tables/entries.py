@@ -83,7 +83,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     `params` are in order, without receiver; `*name` takes the rest; what follows is passed by keyword only. The first
     case whose conditions hold is the call's. `framework` is "" where tensors keep the framework they came with. `unsupported` are cases
     that say what the target has no kernel for: a hazard besides what the call returns. `constants` are parameters whose number is a
-    constant of torch_xla's graph (as sizes are, which need not be named).
+    constant of torch_xla's graph (as sizes are, which need not be named). `reads` name parameters at which torch.compile reads a tensor
+    that the graph computes (of variant "argument": any); where one holds, it raises when it is told to make one graph of all.
     """
 
     framework: str
@@ -92,6 +93,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     calls: tuple[Callback, ...] = ()
     unsupported: tuple[Spec, ...] = ()
     constants: tuple[str, ...] = ()
+    reads: tuple[Spec, ...] = ()
 
 
 class ClassSpec(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):

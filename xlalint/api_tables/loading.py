@@ -23,7 +23,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMAT = "xlalint-apis-6"
+FORMAT = "xlalint-apis-7"
 _DIGEST = 20
 _NAME_CONDITIONS = ("missing", "given", "tensor", "boolean", "host", "target", "items", "framework", "none")
 _RELEASES = ("since", "until")
@@ -47,6 +47,7 @@ _TABLE_KEYS = {
     "unsupported_calls",
     "constants",
     "graph_breaks",
+    "graph_arguments",
 }
 
 
@@ -149,6 +150,7 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
     merged = Compiled({}, {}, {}, {}, {}, {}, {}, {}, {})
     unsupported: dict[tuple[str, str, str], tuple[Spec, ...]] = {}
     constants: dict[tuple[str, str], tuple[str, ...]] = {}
+    reads: dict[tuple[str, str], tuple[Spec, ...]] = {}
     for name, text in texts:
         try:
             table = tomllib.loads(text)
@@ -157,10 +159,13 @@ def compile_tables(texts: Iterable[tuple[str, str]]) -> Compiled:
                 unsupported[key] = _join_lacking(unsupported.get(key, ()), specs)
             framework = table.get("framework", "")
             constants |= {(framework, key): _names(names) for key, names in table.get("constants", {}).items()}
+            for key, cases in table.get("graph_arguments", {}).items():
+                reads[framework, key] = tuple([_case(key, case) for case in cases])
         except (tomllib.TOMLDecodeError, ReturnError, TableError, TypeError, AttributeError) as error:
             raise TableError(f"{name}: {error}") from error
     _attach(merged, unsupported)
-    _attach_constants(merged, constants)
+    _attach_details(merged, "constants", constants)
+    _attach_details(merged, "reads", reads)
     return merged
 
 
@@ -239,13 +244,13 @@ def _attach(merged: Compiled, unsupported: Mapping[tuple[str, str, str], tuple[S
         table[name] = _raw(msgspec.structs.replace(entry, unsupported=specs))
 
 
-def _attach_constants(merged: Compiled, constants: Mapping[tuple[str, str], tuple[str, ...]]) -> None:
-    """Say of functions (by dotted name) and tensor methods (by name) which numbers are constants of the graph."""
-    for (framework, name), params in constants.items():
+def _attach_details(merged: Compiled, field: str, details: Mapping[tuple[str, str], tuple[Any, ...]]) -> None:
+    """Give the entries of functions (by dotted name) and tensor methods (by name) what a section says of their parameters."""
+    for (framework, name), found in details.items():
         table = merged.functions if "." in name else merged.methods.setdefault(framework, {})
         if name not in table:
-            raise TableError(f"{name}: constants of what no table describes")
-        table[name] = _raw(msgspec.structs.replace(_decoder.decode(table[name]), constants=params))
+            raise TableError(f"{name}: {field} of what no table describes")
+        table[name] = _raw(msgspec.structs.replace(_decoder.decode(table[name]), **{field: found}))
 
 
 def _nothing(framework: str) -> Entry:

@@ -411,12 +411,15 @@ class LibraryCall:
                 tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
                 for m in members(value)
             )
+        of_argument = self.frame.libraries.of(self._framework_of_tensors()).of_argument
+        if self.entry.reads and of_argument is not None and node is not None:
+            spec = of_argument(self, spec, node)
         at_most = Confidence.CERTAIN
         if spec.rule == VALUE_SIZED_SHAPE and (
             _may_be_number(value) or (UNKNOWN in members(value) and not self._minds_sizes())
         ):
             at_most = Confidence.POSSIBLE  # it may be made of sizes alone
-        self.frame.report(spec.rule, self.node.at, value, node, spec.detail, spec.variant, spec.severity, at_most)
+        self.frame.report(spec.rule or "", self.node.at, value, node, spec.detail, spec.variant, spec.severity, at_most)
 
     def _framework_of_tensors(self) -> str:
         """The framework whose tensors the call is about: of a function of arrays, that of what it is given."""

@@ -83,8 +83,9 @@ class Semantics:
       `accepts_numbers`: its functions take numbers for tensors. `takes_lists`: so does its arithmetic lists, which no tensor repeats.
       `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
     - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
-      reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity` is that of a tensor as the
-      bound of a slice.
+      reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity(release, writes)` is that of
+      a tensor as the bound of a slice.
+    - `of_argument(call, spec, node)` is a case as it is for the expression that is passed: an argument of the graph, or what it computes.
     - `withholds(call, spec)` is true of a call that the program has set not to do what a table says of it.
     - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
       `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
@@ -171,9 +172,10 @@ class Semantics:
         reads_scalar_index: bool = False,
         unclear_masks: bool = False,
         indexer: str = "",
-        slice_severity: tuple[tuple[str, str], ...] = (),
+        slice_severity: Callable[[tuple[int, ...], bool], tuple[tuple[str, str], ...]] | None = None,
         stages_loops: bool = False,
         withholds: Callable[[LibraryCall, Spec], bool] | None = None,
+        of_argument: Callable[[LibraryCall, Spec, ir.Node], Spec] | None = None,
         part_of: Callable[[Interpreter, str], Value] | None = None,
         of_record: Callable[[Interpreter, Instance], Value] | None = None,
         formatted: Callable[[Frame, Value, ir.Node, int, bool], None] | None = None,
@@ -271,6 +273,7 @@ class Semantics:
         self.slice_severity = slice_severity
         self.stages_loops = stages_loops
         self.withholds = withholds
+        self.of_argument = of_argument
         self.part_of = part_of
         self.of_record = of_record
         self.formatted = formatted

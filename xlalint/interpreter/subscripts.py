@@ -423,7 +423,12 @@ def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_
         ):  # the host waits, but no graph has the bound in it
             frame.report(ITEM, node.at, bound, bound_node, "bounds a slice of host memory")
             continue
-        frame.report(VALUE_SIZED_SHAPE, node.at, bound, bound_node, "bounds a slice", severity=semantics.slice_severity)
+        severity = (
+            semantics.slice_severity(frame.module.taught.release, writes)
+            if semantics.slice_severity is not None
+            else ()
+        )
+        frame.report(VALUE_SIZED_SHAPE, node.at, bound, bound_node, "bounds a slice", severity=severity)
 
 
 def _check_tensor_index(
@@ -448,14 +453,14 @@ def _check_tensor_index(
         else:
             frame.report(BOOLEAN_MASK_INDEX, node.at, subject, node)
     elif culprit.rank == 0 and frame.libraries.of(base.framework).reads_scalar_index:
-        variant = COMPUTED if _is_computed(frame, part_node) else ""
+        variant = COMPUTED if is_computed(frame, part_node) else ""
         frame.report(SCALAR_TENSOR_INDEX, node.at, part, part_node, variant=variant)
     elif not culprit.dtype and culprit.rank < 0 and alone and frame.libraries.of(base.framework).unclear_masks:
         _check_mask_or_positions(frame, node, base, part, writes)
 
 
-def _is_computed(frame: Frame, node: ir.Node) -> bool:
-    """Return whether an index is made of tensors by the code itself: what is passed to it, or kept by an object, is none."""
+def is_computed(frame: Frame, node: ir.Node) -> bool:
+    """Return whether a number or an index is made of tensors by the code itself: what is passed to it, or kept by an object, is none."""
     function = frame.function
     if type(node) is ir.Name and function is not None:
         made = assigned_once(node, function.body)

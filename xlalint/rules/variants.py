@@ -55,6 +55,9 @@ UNHASHABLE: Final = "unhashable"
 COMPUTED: Final = "computed"
 """The tensor is made by the code itself, and no argument."""
 
+REFUSED: Final = "refused"
+"""The tracer cannot make it a part of the graph, also where it is told to make one graph of all."""
+
 FULLGRAPH: Final = "fullgraph"
 """The tracer is told to make one graph of all, and raises an exception."""
 

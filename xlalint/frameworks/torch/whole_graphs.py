@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import TRUE
-from xlalint.rules.variants import FULLGRAPH
+from xlalint.rules.variants import FULLGRAPH, REFUSED
 
 if TYPE_CHECKING:
     from xlalint.abstract.values import Value
@@ -32,6 +32,8 @@ def whole_graph(module: ModuleInfo, asked: Value | None) -> tuple[int, ...]:
 
 def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
     """Return the variant of a hazard in code that the tracer runs; None where that makes it a part of the graph."""
+    if tracer.whole and pending.variant == REFUSED:
+        return FULLGRAPH
     if not tracer.whole or pending.variant:
         return pending.variant
     if policy.whole_captures and tracer.whole >= _CAPTURES_SINCE:
