@@ -45,13 +45,27 @@ def test_nothing_is_written_unasked(run: Any, repository: Path) -> None:
 def test_what_is_shown_is_written(run: Any, repository: Path) -> None:
     done = run("init", "--yes")
     assert (done.code, done.err) == (0, "")
-    assert "# PyTorch (files: 1), JAX (files: 1)" in (repository / "xlalint.toml").read_text()
+    written = (repository / "xlalint.toml").read_text()
+    assert "# PyTorch (files: 1), JAX (files: 1)" in written
+    assert '# target = "torch_tpu"  # of PyTorch, the usual one; else torch_xla or torch_compile' in written
     assert load_settings([repository]).config_file == str(repository / "xlalint.toml")
     [repo] = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"]
     assert repo["hooks"][0]["entry"] == "xlalint check --force-exclude"
     workflow = yaml.safe_load((repository / ".github/workflows/xlalint.yml").read_text())
     assert workflow["jobs"]["xlalint"]["steps"][-1] == {"run": "xlalint check --output-format github"}
     assert run("init", "--yes").out.count("is left as it is") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        pytest.param("import torch\nimport torch_xla.core.xla_model as xm\n", "torch_xla", id="torch_xla"),
+        pytest.param("from torch_tpu import api\nimport torch_xla\n", "torch_tpu", id="both"),
+    ],
+)
+def test_the_target_is_the_one_that_the_code_shows(run: Any, repository: Path, text: str, target: str) -> None:
+    (repository / "model.py").write_text(text)
+    assert f'+# target = "{target}"  # of PyTorch, as the code shows; else ' in run("init", "--dry-run").out
 
 
 def test_what_is_there_stays(run: Any, repository: Path) -> None:

@@ -140,6 +140,7 @@ def test_what_cannot_be_extended_is_told_in_one_line(tmp_path: Path, files: Mapp
     with pytest.raises(ConfigError) as error:
         load_settings([tmp_path / "p"])
     assert says in str(error.value)
+    assert ("did you mean" in str(error.value)) == ("did you mean" in says)
     assert "\n" not in str(error.value)
 
 
@@ -164,6 +165,7 @@ def test_a_setting_is_read_as_a_file_has_it(text: str, told: Mapping[str, object
     ("text", "says"),
     [
         pytest.param('devise = "gpu"', "--config: `devise`: unknown key; did you mean `device`?", id="key"),
+        pytest.param("nope = 3", "--config: `nope`: unknown key", id="key-like-none"),
         pytest.param('device = "gpuu"', "did you mean `gpu`", id="word"),
         pytest.param("device = gpu", "neither a file nor `KEY = VALUE` in TOML", id="no-toml"),
         pytest.param("extend = 'a.toml'", "only a configuration file can extend another", id="extend"),

@@ -311,6 +311,19 @@ def test_a_range_silences_what_begins_in_it(text: str, kept: list[int]) -> None:
             id="no-end",
         ),
         pytest.param(
+            "# xlalint: disable=item\na\n",
+            ["`# xlalint: disable=item` suppresses nothing: no `item` here"],
+            id="no-end-and-no-use",
+        ),
+        pytest.param(
+            "# xlalint: disable=XLA101,item\na\n",
+            [
+                "`# xlalint: disable=XLA101,item` is partly unused: no `item` here",
+                "nothing ends `# xlalint: disable=XLA101,item`: it holds to the end",
+            ],
+            id="no-end-and-a-part",
+        ),
+        pytest.param(
             "a\n# xlalint: enable=XLA101\n",
             ["`# xlalint: enable=XLA101` ends nothing that a `disable` above it begins"],
             id="no-beginning",

@@ -23,7 +23,7 @@ def command(folder: Path, yes: bool, dry_run: bool) -> int:
     Nothing that is there is replaced: a table is appended to `pyproject.toml`, a hook to `.pre-commit-config.yaml`.
     """
     from xlalint.cli.output import view
-    from xlalint.cli.starting import count_frameworks, propose
+    from xlalint.cli.starting import count_frameworks, find_target, propose
     from xlalint.config import load_configuration
     from xlalint.frameworks.registry import row_of
     from xlalint.report.diff import diff
@@ -33,7 +33,7 @@ def command(folder: Path, yes: bool, dry_run: bool) -> int:
     frameworks = count_frameworks(files)
     titles = " and ".join(row_of(name).title for name in frameworks) or "no framework that xlalint knows"
     click.echo(f"{len(files):,} file{'' if len(files) == 1 else 's'} to check, with {titles}.\n")
-    proposals = list(propose(root, frameworks))
+    proposals = list(propose(root, frameworks, find_target(files)))
     looked = view()
     for proposal in proposals:
         if proposal.left:

@@ -21,9 +21,8 @@ _ROOTS = {
     "tensorflow": ("tensorflow", "keras"),
     "jax": ("jax", "flax", "equinox", "haiku", "optax"),
 }
-_CHOICES = {
-    "torch": '# target = "torch_compile"  # of PyTorch: torch_tpu (usual), torch_xla or torch_compile\n',
-}
+_CHOICES = {"torch": ("torch_tpu", "torch_xla", "torch_compile")}  # the usual one first
+_SHOWN = {"torch_tpu": "torch_tpu", "torch_xla": "torch_xla", "torch_neuronx": "torch_xla"}
 _HOOK = {
     "id": "xlalint",
     "name": "xlalint",
@@ -66,26 +65,37 @@ def count_frameworks(files: Sequence[Path]) -> dict[str, int]:
     """Count the files that import each framework, by the framework's name."""
     by_root = {root: name for name, roots in _ROOTS.items() for root in roots}
     counts: Counter[str] = Counter()
+    for roots in _imports(files):
+        counts.update({by_root[root] for root in roots if root in by_root})
+    return {row.name: counts[row.name] for row in ROWS if counts[row.name]}
+
+
+def find_target(files: Sequence[Path]) -> str:
+    """Return the target that the imports of a project's files show, the newest of them; "" where they show none."""
+    shown = {_SHOWN[root] for roots in _imports(files) for root in roots if root in _SHOWN}
+    return next((target for choices in _CHOICES.values() for target in choices if target in shown), "")
+
+
+def _imports(files: Sequence[Path]) -> Iterator[set[str]]:
+    """The packages that each file imports."""
     for file in files[:_MOST_READ]:
         try:
             text = read_file(file, _HEAD)
         except OSError:
             continue
-        roots = (match[1].decode() for match in _IMPORT.finditer(text))
-        counts.update({by_root[root] for root in roots if root in by_root})
-    return {row.name: counts[row.name] for row in ROWS if counts[row.name]}
+        yield {match[1].decode() for match in _IMPORT.finditer(text)}
 
 
-def propose(root: Path, frameworks: Mapping[str, int]) -> Iterator[Proposal]:
-    """Propose the configuration, the commit hook and, for a repository on GitHub, the workflow of a project."""
-    yield _propose_configuration(root, frameworks)
+def propose(root: Path, frameworks: Mapping[str, int], target: str = "") -> Iterator[Proposal]:
+    """Propose the configuration, the commit hook and, for a repository on GitHub, the workflow of a project whose files show a target."""
+    yield _propose_configuration(root, frameworks, target)
     if (root / ".git").exists():
         yield _propose_hook(root / ".pre-commit-config.yaml")
         if _is_on_github(root):
             yield _propose_workflow(root / ".github" / "workflows" / "xlalint.yml")
 
 
-def _propose_configuration(root: Path, frameworks: Mapping[str, int]) -> Proposal:
+def _propose_configuration(root: Path, frameworks: Mapping[str, int], target: str) -> Proposal:
     own, project = root / "xlalint.toml", root / "pyproject.toml"
     text = _text(project)
     if own.exists():
@@ -95,12 +105,19 @@ def _propose_configuration(root: Path, frameworks: Mapping[str, int]) -> Proposa
     titles = {row.name: row.title for row in ROWS}
     found = ", ".join(f"{titles[name]} (files: {number:,})" for name, number in frameworks.items())
     lines = [f"# {found or 'no framework was found'}; `xlalint config` lists all keys.\n"]
-    lines += [_CHOICES[name] for name in frameworks if name in _CHOICES]
+    lines += [_choice(titles[name], _CHOICES[name], target) for name in frameworks if name in _CHOICES]
     lines.append('min-confidence = "likely"\n')
     if text is None:
         return Proposal(own, None, "".join(lines))
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     return Proposal(project, text, f"{text}{gap}[tool.xlalint]\n{''.join(lines)}")
+
+
+def _choice(title: str, targets: Sequence[str], shown: str) -> str:
+    """A line that names the target by which a framework's code is judged, and the others."""
+    why = "as the code shows" if shown else "the usual one"
+    others = " or ".join(one for one in targets if one != (shown or targets[0]))
+    return f'# target = "{shown or targets[0]}"  # of {title}, {why}; else {others}\n'
 
 
 def _propose_hook(path: Path) -> Proposal:

@@ -305,7 +305,7 @@ def _check(told: Mapping[str, object], written: Iterable[str], origin: Origin) -
     known = [_kebab(key) for key in OPTIONS]
     for key in written:
         if key not in known:
-            near = get_close_matches(key, known, n=1, cutoff=0.5)
+            near = get_close_matches(key, known, n=1, cutoff=0.65)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             raise ConfigError(f"{origin.of(key)}: unknown key{hint}")
     return {key: _value(key, value, origin.of(_kebab(key))) for key, value in told.items()}

@@ -59,5 +59,17 @@ Pure. Guard clauses come first. It may read the scene's tree, facts and names, a
 
 
 def all_of(assumed: Iterable[str]) -> str:
-    """Join the assumptions of a rewrite, each mentioned once."""
-    return " and ".join(dict.fromkeys(assumed))
+    """Join the assumptions of a rewrite, each mentioned once; those that are joined before are taken apart."""
+    return _APART.join(dict.fromkeys(one for some in assumed if some for one in some.split(_APART)))
+
+
+def words_of(assumed: str) -> str:
+    """Write joined assumptions as one text: "a and b"; "a, b, and c", with semicolons where one of them has a comma."""
+    parts = assumed.split(_APART)
+    if len(parts) <= 2:
+        return " and ".join(parts)
+    mark = ";" if any("," in one for one in parts) else ","
+    return f"{f'{mark} '.join(parts[:-1])}{mark} and {parts[-1]}"
+
+
+_APART = "; "  # between assumptions, in none of which it stands

@@ -77,7 +77,7 @@ from xlalint.fixes.dynamic_shape import (
     unique,
 )
 from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, prints, reads
-from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site
+from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site, words_of
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
 from xlalint.fixes.toolkit.function_source import Document, Exhausted, FunctionSource, Replacement
@@ -298,7 +298,7 @@ def _fix(made: Rewrite, scene: FunctionSource) -> Fix:
         Edit(text.replace("\n", document.newline), document.place(start), document.place(end))
         for start, end, text in _join(made.replacements)
     ]
-    message = f"{made.message} (assumes that {made.assumes})" if made.assumes else made.message
+    message = f"{made.message} (assumes that {words_of(made.assumes)})" if made.assumes else made.message
     return Fix("unsafe" if made.assumes else "safe", message, tuple(edits), touches(scene, made.replacements))
 
 

@@ -38,17 +38,21 @@ def find_unused(
 ) -> Iterator[Unused]:
     if not judged(_ITSELF):
         return
+    gone: set[int] = set()  # directives that go whole: nobody need end them
     for i, directive in enumerate(given.directives):
         if any(means(word, _ITSELF, names) for word, _, _ in directive.words):
             continue
         if directive.blanket:
             if not directive.shared and (i, "") not in used and any(judged(code) for code in names):
+                gone.add(i)
                 yield _removal(directive, f"`{directive.text}` suppresses nothing")
             continue
         if (idle := _idle(directive, i, used, names, judged)) is not None:
+            if not idle.content:
+                gone.add(i)
             yield idle
-    for directive in given.directives:
-        if directive.open:
+    for i, directive in enumerate(given.directives):
+        if directive.open and i not in gone:
             message = f"nothing ends `{directive.text}`: it holds to the end"
             yield Unused(
                 message, directive.at, directive.start, directive.end, no_fix="only its author knows where it shall end"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.checks import reason_to_keep
 from xlalint.fixes.toolkit.conditions import Condition, condition, find_undecided, holder_of, holds_tensor
@@ -82,7 +82,7 @@ def asynchronous(site: Site) -> Rewrite | NoFix | None:
     text = f"if {asked.static}:\n{inner}{made}" if asked.static else made
     start, _ = scene.span(holder)
     replacements = (Replacement(start, end_of(scene, holder), text), *imports.needed)
-    return Rewrite("Use `torch._assert_async`", replacements, " and ".join(assumes))
+    return Rewrite("Use `torch._assert_async`", replacements, all_of(assumes))
 
 
 def drop_report(site: Site) -> Rewrite | NoFix | None:
@@ -97,7 +97,7 @@ def drop_report(site: Site) -> Rewrite | NoFix | None:
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
-    assumes = " and ".join((f"nobody needs the message where `{brief(scene.code(node.test))}` holds", *effects))
+    assumes = all_of((f"nobody needs the message where `{brief(scene.code(node.test))}` holds", *effects))
     above = scene.parent(node)
     if isinstance(above, cst.If):
         return NoFix("the branch only reports values: report them where they are on the host")
@@ -156,7 +156,7 @@ def _assertion(site: Site, node: cst.Assert) -> Rewrite | NoFix:
     hosts = _host_part(scene, node.test, cst.And)
     if isinstance(hosts, NoFix):
         return hosts
-    assumes = " and ".join((f"`{brief(scene.code(node.test))}` holds, which nothing checks any more", *effects))
+    assumes = all_of((f"`{brief(scene.code(node.test))}` holds, which nothing checks any more", *effects))
     if hosts:
         place = scene.whole(node.test)
         return Rewrite("Drop the check of values", (Replacement(*place, hosts),), assumes)
@@ -176,7 +176,7 @@ def _raising(site: Site, node: cst.If) -> Rewrite | NoFix:
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
-    assumes = " and ".join((f"`{brief(scene.code(node.test))}` never holds, which nothing checks any more", *effects))
+    assumes = all_of((f"`{brief(scene.code(node.test))}` never holds, which nothing checks any more", *effects))
     if isinstance(above, cst.If):
         text = scene.document.text
         first, last = scene.whole(node)

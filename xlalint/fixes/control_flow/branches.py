@@ -12,7 +12,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.abstract.values import NEVER, UNKNOWN
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit.bindings import value_before
 from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
 from xlalint.fixes.toolkit.dataflow import leaves, live_after, reads, uses
@@ -264,7 +264,7 @@ class _Choice:
         end = start + len(scene.document.text[start:end].rstrip())
         chooser = self._chooser
         replacements = (Replacement(start, end, text), *chooser.imports.needed)
-        return Rewrite(f"Use `{chooser.function}`", replacements, " and ".join(chooser.assumes))
+        return Rewrite(f"Use `{chooser.function}`", replacements, all_of(chooser.assumes))
 
 
 def _order(bound: list[str], live: list[str], taken: Branch, other: Branch) -> list[str] | NoFix:

@@ -13,7 +13,7 @@ import libcst as cst
 
 from xlalint.abstract.values import Tensor, members
 from xlalint.fixes.control_flow.branches import comments_of
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of, holds_tensor
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
@@ -91,7 +91,7 @@ class _Return:
         self._chooser.copy(self._chain.last or self._head, self._chain.otherwise, values)
         chooser = self._chooser
         replacements = (*self._write(arguments, static), *chooser.imports.needed)
-        return Rewrite(f"Use `{chooser.function}`", replacements, " and ".join(chooser.assumes))
+        return Rewrite(f"Use `{chooser.function}`", replacements, all_of(chooser.assumes))
 
     def _read_conditions(self) -> list[Condition] | NoFix:
         found = []

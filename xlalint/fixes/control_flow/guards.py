@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.conditions import condition, holder_of
@@ -65,7 +65,7 @@ def remove_guard(site: Site) -> Rewrite | NoFix | None:
         return None
     risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]
     assumes += assume_computable(risks)
-    return Rewrite("Drop the guard", (_without(scene, node, asked.static, body),), " and ".join(dict.fromkeys(assumes)))
+    return Rewrite("Drop the guard", (_without(scene, node, asked.static, body),), all_of(assumes))
 
 
 def guard_of(scene: FunctionSource, node: cst.BaseExpression, *, turned: bool) -> _Guard | None:

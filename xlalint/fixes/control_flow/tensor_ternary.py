@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit.conditions import condition, holder_of
 from xlalint.fixes.toolkit.function_source import Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
@@ -56,7 +56,7 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
         if end - start > scene.span(node)[1] - scene.span(node)[0]:
             made = f"({made})"
     replacements = (Replacement(start, end, made), *chooser.imports.needed)
-    return Rewrite(f"Use `{chooser.function}`", replacements, " and ".join(chooser.assumes))
+    return Rewrite(f"Use `{chooser.function}`", replacements, all_of(chooser.assumes))
 
 
 def filtered_sum(site: Site) -> Rewrite | NoFix | None:
@@ -101,4 +101,4 @@ def filtered_sum(site: Site) -> Rewrite | NoFix | None:
         Replacement(scene.whole(node)[0], scene.whole(node)[1], ""),
         *chooser.imports.needed,
     )
-    return Rewrite(f"Use `{chooser.function}`", replacements, " and ".join(chooser.assumes))
+    return Rewrite(f"Use `{chooser.function}`", replacements, all_of(chooser.assumes))

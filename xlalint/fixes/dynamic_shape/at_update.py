@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import is_infinite
@@ -65,7 +65,7 @@ def _rewrite(
     start, end = scene.span(called)
     line = scene.document.text.rfind("\n", 0, start) + 1
     text = call(f"{numpy}.where", chosen, start - line, scene.indent(called), width=width_of(scene))
-    assumed = " and ".join(filter(None, (assumption, place.assumes, _kept_dtype(scene, base, name, value), risk)))
+    assumed = all_of(filter(None, (assumption, place.assumes, _kept_dtype(scene, base, name, value), risk)))
     return Rewrite("Use `jnp.where`", (Replacement(start, end, text), *imports.needed), assumed)
 
 

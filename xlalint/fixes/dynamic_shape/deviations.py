@@ -10,7 +10,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from xlalint.abstract.values import Const
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import arguments_of
@@ -79,7 +79,7 @@ def spread(site: Site, call: cst.Call, name: str, masked: MaskedPart) -> Rewrite
     head = "".join(f"{one}\n{indent}" for one in lines)
     assumed = [_FITS, *(["no gradient is taken of a deviation of 0"] if name == "std" else [])]
     edits = (Replacement(at, at, head), Replacement(*scene.span(call), text), *imports.needed)
-    return Rewrite("Use `where`", edits, " and ".join(assumed))
+    return Rewrite("Use `where`", edits, all_of(assumed))
 
 
 def quotient(scene: FunctionSource, call: cst.Call, text: str) -> str:

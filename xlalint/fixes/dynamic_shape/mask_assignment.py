@@ -217,7 +217,7 @@ class _Target:
         return call(function, given, len(indent), indent, width=width_of(self.scene))
 
     def _rewrite(self, message: str, statement: cst.CSTNode, text: str, assumptions: list[str]) -> Rewrite:
-        assumed = " and ".join(filter(None, assumptions))
+        assumed = all_of(filter(None, assumptions))
         return Rewrite(message, (Replacement(*self.scene.span(statement), text),), assumed)
 
 
@@ -269,7 +269,7 @@ def _target(site: Site) -> _Target | NoFix | None:
     place = align(scene, index)
     if isinstance(place, NoFix):
         return place
-    return _Target(site, index, place, " and ".join(filter(None, (of_base, of_mask, place.assumes))))
+    return _Target(site, index, place, all_of(filter(None, (of_base, of_mask, place.assumes))))
 
 
 def _is_number(scene: FunctionSource, node: cst.BaseExpression) -> bool:

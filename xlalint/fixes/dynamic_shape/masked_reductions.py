@@ -12,7 +12,7 @@ import libcst as cst
 
 from xlalint.abstract.values import Const
 from xlalint.fixes.dynamic_shape import deviations
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.autocast import autocasts
 from xlalint.fixes.toolkit.dataflow import binds, definition
@@ -116,7 +116,7 @@ def reduce_named(site: Site) -> Rewrite | NoFix | None:
         place.assume(ORDER)
     value = f"{module}.where({place.mask}, {scene.code(one.whole)}, 0)"
     first = Replacement(*scene.span(one.node), value)
-    return Rewrite("Use `where`", (first, *texts, *imports.needed), " and ".join(place.assumptions))
+    return Rewrite("Use `where`", (first, *texts, *imports.needed), all_of(place.assumptions))
 
 
 def _reductions_of_name(
@@ -358,9 +358,7 @@ def _rewrite(site: Site, found: MaskedReduction, place: MaskPlacement, whole: st
         text = deviations.quotient(scene, found.call, f"{text} / {place.count}")
     elif found.name in ("sum", "prod") and place.kind not in ("b", "i"):
         place.assume(ORDER)
-    return Rewrite(
-        message, (Replacement(*scene.span(found.call), text), *imports.needed), " and ".join(place.assumptions)
-    )
+    return Rewrite(message, (Replacement(*scene.span(found.call), text), *imports.needed), all_of(place.assumptions))
 
 
 def _spread(site: Site, found: MaskedReduction, place: MaskPlacement, whole: str) -> Rewrite | NoFix:
@@ -373,9 +371,7 @@ def _spread(site: Site, found: MaskedReduction, place: MaskPlacement, whole: str
     made = deviations.spread(site, found.call, found.name, deviations.MaskedPart(place.mask, place.count, whole))
     if isinstance(made, NoFix):
         return made
-    return made._replace(
-        assumes=" and ".join([*place.assumptions, ORDER, *filter(None, [_sum_kept(site)]), made.assumes])
-    )
+    return made._replace(assumes=all_of([*place.assumptions, ORDER, *filter(None, [_sum_kept(site)]), made.assumes]))
 
 
 def _sum_kept(site: Site) -> str:
@@ -446,7 +442,7 @@ def _jax(site: Site, found: MaskedReduction, place: MaskPlacement, whole: str) -
     if found.name in ("sum", "mean", "prod", "std", "var") and place.kind not in ("b", "i"):
         place.assume(ORDER)
     place.assume(place.broadcast)
-    return Rewrite("Use `where=`", (Replacement(first, last, body), *imports.needed), " and ".join(place.assumptions))
+    return Rewrite("Use `where=`", (Replacement(first, last, body), *imports.needed), all_of(place.assumptions))
 
 
 def _jax_identity(site: Site, imports: Imports, name: str, place: MaskPlacement, whole: str) -> str | NoFix:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.fixes.dynamic_shape import at_update, mask_assignment, masked_reductions
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.indexing import positions_of, rank
@@ -71,7 +71,7 @@ def first(site: Site) -> Rewrite | NoFix | None:
     assumed = [] if own == 1 else [f"`{scene.code(mask)}` has one dimension"]
     if site.framework == "jax":
         assumed.append(f"`{scene.code(mask)}` holds a true value")
-    return Rewrite("Use `argmax`", (Replacement(*scene.span(whole), new),), " and ".join(assumed))
+    return Rewrite("Use `argmax`", (Replacement(*scene.span(whole), new),), all_of(assumed))
 
 
 def give_size(site: Site) -> Rewrite | NoFix | None:

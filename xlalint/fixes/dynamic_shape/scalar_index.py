@@ -8,7 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.abstract.values import Const, Tensor, members
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.dataflow import binds, reads
@@ -56,7 +56,7 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
         start, end = scene.span(widened)
     result = assigned_name(scene, subscript) or subscript
     assumptions += copy_shows(scene, scene.statement(subscript), result, [subscript])
-    return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), " and ".join(assumptions))
+    return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), all_of(assumptions))
 
 
 def _find_unsqueeze(scene: FunctionSource, subscript: cst.Subscript, place: int) -> cst.Call | None:
@@ -152,4 +152,4 @@ def _rewrite_assignment(
     if not values.is_number(scene.value(statement.value)) and not types.of(statement.value).dtype == dtype != "":
         assumptions.append(f"`{scene.code(statement.value)}` has the dtype of `{scene.code(subscript.value)}`")
     replacement = Replacement(*scene.span(node), index)
-    return Rewrite("Index with a tensor of one element", (replacement,), " and ".join(assumptions))
+    return Rewrite("Index with a tensor of one element", (replacement,), all_of(assumptions))
