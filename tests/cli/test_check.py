@@ -65,7 +65,11 @@ def test_the_target_and_its_release(run: Any, good: Path, pipeline: Any) -> None
         pytest.param(("check", "--watch", "-"), "`--watch` works on files", id="watch-stdin"),
         pytest.param(("check", "--jobs", "-1"), "jobs", id="jobs"),
         pytest.param(("check", "--slect", "X"), "--slect", id="option"),
+        pytest.param(("check", "--statistic"), "--statistics", id="option-near"),
         pytest.param(("chekc",), "did you mean `check`", id="command"),
+        pytest.param((".",), "unknown command `.`; did you mean `xlalint check .`?", id="a-path"),
+        pytest.param(("version",), "did you mean `--version`?", id="an-option"),
+        pytest.param(("linter",), "unknown command `linter`; one of check, ", id="command-like-none"),
         pytest.param(("rule", "XLA1O1"), "did you mean", id="rule"),
     ],
 )
@@ -75,6 +79,11 @@ def test_wrong_usage_is_exit_code_2(run: Any, arguments: tuple[str, ...], says: 
     assert says in done.err
     assert "Traceback" not in done.err
     assert done.out == ""
+
+
+def test_no_option_is_suggested_that_is_unlike(run: Any) -> None:
+    done = run("check", "--line-length", "88")
+    assert (done.code, "mean" in done.err) == (2, False)
 
 
 @pytest.mark.parametrize("form", ["json-lines", "sarif", "github", "gitlab", "junit", "rdjson", "markdown"])

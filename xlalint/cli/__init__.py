@@ -32,6 +32,7 @@ _COMMANDS = (
     "clean",
 )
 _DEBUG = "XLALINT_DEBUG"
+_ALIKE = 0.7  # of two words, one of which is the other with a slip
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 
 
@@ -62,10 +63,17 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], _COMMANDS, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(_COMMANDS)}"
-            ctx.fail(f"unknown command `{args[0]}`; {hint}")
+            ctx.fail(f"unknown command `{args[0]}`; {_hint(args[0])}")
         return super().resolve_command(ctx, args)
+
+
+def _hint(word: str) -> str:
+    """Say what a word that is no command may have been meant for: what is checked, an option, or a command."""
+    if os.path.exists(word):  # noqa: PTH110 (pathlib takes some milliseconds to import)
+        return f"did you mean `xlalint check {word}`?"
+    near = get_close_matches(word, _COMMANDS, n=1, cutoff=_ALIKE)
+    meant = f"--{word}" if word in ("help", "version") else near[0] if near else ""
+    return f"did you mean `{meant}`?" if meant else f"one of {', '.join(_COMMANDS)}"
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -77,7 +77,7 @@ _FORMATS = (  # those of `xlalint.report`, which takes longer to import than to 
     metavar="ADDRESS",
     help="Read files' code on a cluster: dask://HOST:PORT or ray://HOST:PORT (needs xlalint[dask] or xlalint[ray]).",
 )
-@click.option("--watch", is_flag=True, help="Check again whenever a file changes (needs xlalint[watch]).")
+@click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes (needs xlalint[watch]).")
 @click.option("--show-files", is_flag=True, help="Show the files that would be checked, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings, and stop.")
 @running_options

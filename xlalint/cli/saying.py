@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -134,6 +135,10 @@ def show_error(error: click.ClickException) -> None:
     """Tell why the command cannot go on, as click does."""
     from xlalint.report.printable import printable
 
+    if isinstance(error, click.NoSuchOption):  # click suggests `--silent` for `--line-length`
+        named = {one.lstrip("-"): one for one in error.possibilities or ()}
+        near = get_close_matches(error.option_name.lstrip("-"), named, cutoff=0.7)
+        error = click.NoSuchOption(error.option_name, error.message, [named[one] for one in near], error.ctx)
     if isinstance(error, _OWN_WORDS):
         error.show()
         return
