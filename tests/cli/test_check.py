@@ -69,7 +69,8 @@ def test_the_target_and_its_release(run: Any, good: Path, pipeline: Any) -> None
         pytest.param(("chekc",), "did you mean `check`", id="command"),
         pytest.param((".",), "unknown command `.`; did you mean `xlalint check .`?", id="a-path"),
         pytest.param(("version",), "did you mean `--version`?", id="an-option"),
-        pytest.param(("linter",), "unknown command `linter`; one of check, ", id="command-like-none"),
+        pytest.param(("linter",), "did you mean `rules`?", id="command-of-ruff"),
+        pytest.param(("format",), "unknown command `format`; one of check, ", id="command-like-none"),
         pytest.param(("rule", "XLA1O1"), "did you mean", id="rule"),
     ],
 )

@@ -128,3 +128,7 @@ def test_the_template_for_jetbrains_has_what_lsp4ij_reads() -> None:
     assert preferences(told["settings.json"]["xlalint"], ROOT).unknown == ()
     assert (installer["id"], installer["name"]) == (template["id"], template["name"])
     assert [list(installer[step]) for step in ("check", "run")] == [["exec"], ["exec"]]
+    # The keys of a task, by its reader; writing on standard error counts as a failure else, and pipx does so.
+    known = {"id", "name", "command", "timeout", "workingDir", "ignoreStderr", "onFail", "onSuccess"}
+    assert all(installer[step]["exec"].keys() <= known for step in ("check", "run"))
+    assert installer["run"]["exec"]["ignoreStderr"] is True

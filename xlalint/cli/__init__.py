@@ -32,6 +32,7 @@ _COMMANDS = (
     "clean",
 )
 _DEBUG = "XLALINT_DEBUG"
+_ELSEWHERE = {"help": "--help", "version": "--version", "linter": "rules"}  # what Ruff has as commands
 _ALIKE = 0.7  # of two words, one of which is the other with a slip
 _FULL = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 
@@ -72,7 +73,7 @@ def _hint(word: str) -> str:
     if os.path.exists(word):  # noqa: PTH110 (pathlib takes some milliseconds to import)
         return f"did you mean `xlalint check {word}`?"
     near = get_close_matches(word, _COMMANDS, n=1, cutoff=_ALIKE)
-    meant = f"--{word}" if word in ("help", "version") else near[0] if near else ""
+    meant = _ELSEWHERE.get(word) or (near[0] if near else "")
     return f"did you mean `{meant}`?" if meant else f"one of {', '.join(_COMMANDS)}"
 
 
