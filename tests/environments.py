@@ -63,7 +63,7 @@ def _environment(name: str, requirements: tuple[str, ...]) -> tuple[str, str]:
 
 def _make(folder: Path, requirements: Sequence[str]) -> str:
     shutil.rmtree(folder, ignore_errors=True)
-    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input"]
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input", "--no-compile"]
     for command in ([sys.executable, "-m", "venv", str(folder)], [*install, *requirements]):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
