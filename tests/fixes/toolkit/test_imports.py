@@ -38,6 +38,11 @@ CASES = {
         "import os\nimport torch_xla.core.xla_model as xm\nimport torch_xla.runtime\n\n\ndef f():\n"
         "    import torch_xla.debug.metrics as m\n    return m\n" + NEW.format("torch_xla.runtime"),
     ),
+    "behind one of the function, where the module has none": (
+        f"import os\n\n\ndef f():\n    import torch_xla.core.xla_model as xm\n    return {OLD}, xm.get_ordinal()\n",
+        "import os\n\n\ndef f():\n    import torch_xla.core.xla_model as xm\n    import torch_xla.runtime\n"
+        "    return torch_xla.runtime.world_size(), torch_xla.runtime.global_ordinal()\n",
+    ),
 }
 
 

@@ -46,6 +46,7 @@ class Imports:
 
     def __init__(self, scene: FunctionSource, node: cst.CSTNode) -> None:
         self._scene = scene
+        self._node = node
         self._local = _local_names(scene, node)
         self._added: dict[str, str] = {}
         self.needed: list[Replacement] = []
@@ -55,10 +56,31 @@ class Imports:
         bound = self.find_name(module)
         if bound is not None:
             return bound
+        alias = _CUSTOMARY.get(module, module)
+        if any(self._scene.code(one) == _write(module, alias) for one in self._list_lazy(module.partition(".")[0])):
+            return alias
         if module not in self._added:
             alias = self._added[module] = self._free(_CUSTOMARY.get(module, module))
-            self.needed.append(_insertion(self._scene.document, module, alias))
+            self.needed.append(self._insert(module, alias))
         return self._added[module]
+
+    def _insert(self, module: str, alias: str) -> Replacement:
+        """The import where the program imports the package: beside an import in the function, or in front of all that it does."""
+        document, root = self._scene.document, module.partition(".")[0]
+        beside = [] if _of_package(document, root) else list(self._list_lazy(root))
+        if not beside:
+            return _insertion(document, module, alias)
+        end = self._scene.span(beside[-1])[1]
+        return Replacement(end, end, f"\n{self._scene.indent(beside[-1])}{_write(module, alias)}")
+
+    def _list_lazy(self, root: str) -> Iterator[cst.Import | cst.ImportFrom]:
+        """List the imports of a package that run in the function in front of the node."""
+        scene = self._scene
+        at = scene.span(self._node)[0]
+        for one in scene.descend(scene.root, cst.Import, cst.ImportFrom):
+            runs = scene.span(one)[1] < at and scene.holds(scene.parent(scene.parent(one)), self._node)
+            if runs and re.match(rf"(?:import|from)\s+{re.escape(root)}\b", scene.code(one)):
+                yield one
 
     def find_name(self, module: str) -> str | None:
         """By what the file calls a module, through an import of it or of the package that holds it."""
@@ -106,9 +128,13 @@ def _bound_by(scene: FunctionSource, function: cst.FunctionDef) -> Iterator[str]
 _known: WeakKeyDictionary[FunctionSource, dict[cst.FunctionDef, frozenset[str]]] = WeakKeyDictionary()
 
 
+def _write(module: str, alias: str) -> str:
+    return f"import {module}" if alias == module else f"import {module} as {alias}"
+
+
 def _insertion(document: Document, module: str, alias: str) -> Replacement:
     """The import at its place in the alphabet among those that open the file; behind one of the same package where that stands below."""
-    line = f"import {module}" if alias == module else f"import {module} as {alias}"
+    line = _write(module, alias)
     docstring, imports = _opening(document)
     kin = _of_package(document, module.partition(".")[0])
     if kin and imports and kin > imports[-1][1]:  # a notebook may install the package in between
