@@ -51,6 +51,17 @@ KEPT = {
         ),
         "made only under `torch.is_anomaly_enabled()`",
     ),
+    "under an option that is off": (
+        append_indented(
+            TRACED.replace(", image_shape: torch.Tensor", ", debug: bool = False"),
+            "y = x * 2\nif debug:\n    assert (y > 0).all()\nreturn y",
+        ),
+        "made only under `debug`",
+    ),
+    "of what indexes": (
+        append_indented(TRACED, "i = (x * 2).long()\nassert torch.all(i >= 0) and torch.all(i < 4)\nreturn x[i]"),
+        "within what it indexes, which XLA does not check",
+    ),
     "that ends a run": (
         append_indented(
             TRACED,
@@ -140,6 +151,17 @@ KEPT = {
     ),
 }
 DROPPED = {
+    "under an option that is on": (
+        append_indented(
+            TRACED.replace(", image_shape: torch.Tensor", ", check: bool = True"),
+            "y = x * 2\nif check:\n    assert (y > 0).all()\nreturn y",
+        ),
+        append_indented(TRACED.replace(", image_shape: torch.Tensor", ", check: bool = True"), "y = x * 2\nreturn y"),
+    ),
+    "of what is indexed": (
+        append_indented(TRACED, "y = x * 2\nassert torch.all(y >= 0)\nreturn y[2]"),
+        append_indented(TRACED, "y = x * 2\nreturn y[2]"),
+    ),
     "of a number, without words": (
         append_indented(TRACED, "loss = (x * 2).sum()\nassert not torch.isnan(loss)\nreturn loss"),
         append_indented(TRACED, "loss = (x * 2).sum()\nreturn loss"),

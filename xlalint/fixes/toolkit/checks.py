@@ -31,6 +31,7 @@ _LAYERS = re.compile(r"^(?:torch\.nn|keras|tensorflow|flax|equinox|haiku|pytorch
 # What gives the elements of its first operand.
 _PACKING = VIEWS | names("as_tensor asarray clone contiguous convert_to_tensor detach from_numpy tensor") | set(CASTS)
 _FINITE = frozenset(("isfinite", "isinf", "isnan"))
+_ORDERING = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _INSTEAD = "check the data on the host, where it is loaded, or under a flag of the program's own"
 
 
@@ -60,6 +61,9 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
     tied = _find_tie(scene, tested)
     if tied:
         return NoFix(f"`{tied}` ties a shape to values, on which what follows relies: {_INSTEAD}")
+    indexing = _find_index(scene, statement, tested)
+    if indexing:
+        return NoFix(f"the check keeps `{indexing}` within what it indexes, which XLA does not check: {_INSTEAD}")
     asked = next(
         (one for one in scene.above(statement) if isinstance(one, cst.If) and _asks_for_checks(scene, one)), None
     )
@@ -68,8 +72,29 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
     return _reason_around(scene, statement)
 
 
+def _find_index(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode) -> str:
+    """The variable that a check holds between bounds, and by which what follows indexes; "" without."""
+    function, end = scene.function(statement), scene.span(statement)[1]
+    compared = {
+        one.left.value
+        for one in scene.descend(tested, cst.Comparison)
+        if isinstance(one.left, cst.Name) and isinstance(one.comparisons[0].operator, _ORDERING)
+    }
+    for one in scene.descend(function, cst.Index) if compared and function is not None else ():
+        no_positions = scene.span(one)[0] < end or any(scene.descend(one, cst.Comparison))
+        found = set() if no_positions else compared & reads(scene, one)
+        if found:
+            return min(found)
+    return ""
+
+
 def _asks_for_checks(scene: FunctionSource, node: cst.If) -> bool:
-    """Return whether a condition asks whether somebody looks for errors."""
+    """Return whether a condition asks whether somebody looks for errors: anomaly mode, or an option that is off by default."""
+    function = scene.function(node)
+    if isinstance(node.test, cst.Name) and function is not None:
+        options = (one for one in scene.descend(function.params, cst.Param) if one.name.value == node.test.value)
+        if any(one.default is not None and scene.code(one.default) == "False" for one in options):
+            return True
     named = [values.callee(scene.value(one.func)) for one in scene.descend(node.test, cst.Call)]
     return "torch.is_anomaly_enabled" in named or "torch.autograd.is_anomaly_enabled" in named
 
