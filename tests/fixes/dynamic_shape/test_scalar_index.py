@@ -31,6 +31,26 @@ def test_left_alone(body: str) -> None:
 
 CHANGED = {
     "an operand": ("return x[n] * 2", "return x[n[None]].squeeze(0) * 2", "safe"),
+    "an element of a vector": (
+        "v = x.sum(1)[:, 0]\n    return v[n] * 2",
+        "v = x.sum(1)[:, 0]\n    return v[n[None]].squeeze(0) * 2",
+        "safe",
+    ),
+    "an element of a known vector": (
+        "v = torch.linspace(0, 1, 9)\n    return v[n] * 2",
+        "v = torch.linspace(0, 1, 9)\n    return v.take(n) * 2",
+        "safe",
+    ),
+    "a row of a vector": (
+        "v = torch.linspace(0, 1, 9)\n    return v[n].unsqueeze(0) * 2",
+        "v = torch.linspace(0, 1, 9)\n    return v[n[None]] * 2",
+        "safe",
+    ),
+    "an element by a sum": (
+        "v = torch.linspace(0, 1, 9)\n    return v[n + 1] * 2",
+        "v = torch.linspace(0, 1, 9)\n    return v.take(n + 1) * 2",
+        "safe",
+    ),
     "behind slices": ("return x[:, 1:, n] * 2", "return x[:, 1:, n[None]].squeeze(2) * 2", "safe"),
     "before slices": ("return x[n, 1:] * 2", "return x[n[None], 1:].squeeze(0) * 2", "safe"),
     "a sum": ("return x[n].sum()", "return x[n[None]].squeeze(0).sum()", "safe"),

@@ -37,6 +37,11 @@ UNSAFE = {
         "return x.index_select(1, n + torch.arange(4, device=x.device))",
         "lies within `x`",
     ),
+    "a window of one": (
+        "return x[n : n + 1, ...] * 2",
+        "return x.index_select(0, n.reshape(1)) * 2",
+        "lies within `x`",
+    ),
     "a window told the other way": (
         "return x[n : 4 + n]",
         "return x.index_select(0, n + torch.arange(4, device=x.device))",

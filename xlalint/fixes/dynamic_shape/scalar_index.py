@@ -20,7 +20,7 @@ from xlalint.fixes.toolkit.text import atom
 
 
 def scalar_index(site: Site) -> Rewrite | NoFix | None:
-    """`x[n]` → `x[n[None]].squeeze(0)`, `x[:, n]` → `x[:, n[None]].squeeze(1)`, `x[n].unsqueeze(0)` → `x[n[None]]`."""
+    """`x[n]` → `x.take(n)` of one dimension, else `x[n[None]].squeeze(0)`, `x[:, n]` → `x[:, n[None]].squeeze(1)`, `x[n].unsqueeze(0)` → `x[n[None]]`."""
     scene, subscript = site.scene, site.node
     if site.framework != "torch" or not isinstance(subscript, cst.Subscript):
         return None
@@ -50,10 +50,12 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     text = scene.document.text
     new = f"{text[start:first]}{index}{text[last:end]}"
     widened = _find_unsqueeze(scene, subscript, place)
-    if widened is None:
-        new = f"{new}.squeeze({place})"
-    else:
+    if widened is not None:
         start, end = scene.span(widened)
+    elif values.rank_of(scene.value(subscript.value)) == 1:
+        new = f"{text[start : scene.whole(subscript.value)[1]]}.take({scene.code(node)})"
+    else:
+        new = f"{new}.squeeze({place})"
     result = assigned_name(scene, subscript) or subscript
     assumptions += copy_shows(scene, scene.statement(subscript), result, [subscript])
     return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), all_of(assumptions))

@@ -205,6 +205,8 @@ class _Window:
         self.assumed.append(f"`{self.scene.code(value)}` has the shape and dtype of the window")
 
     def _places(self) -> str:
+        if self.site.framework == "torch" and self.width == "1":
+            return f"{self.added}.reshape(1)"
         if self.site.framework == "torch":
             device = f"{atom(self.scene, self.cut.whole)}.device"
             return f"{self.added} + {self.imports.name('torch')}.arange({self.width}, device={device})"
