@@ -53,6 +53,8 @@ LEFT = {
         "return torch.bincount(y)",
         "return torch.bincount(y, minlength=0)",
         "return torch.bincount(y, x, 4)",
+        "return torch.bincount(y[x > 0], minlength=n)",
+        "k = y[x > 0]\n    k = k * 2\n    return torch.bincount(k, minlength=n)",
         "return torch.bincount(y, weights=x, minlength=4)",
         "return torch.bincount(x.argmax(-1), minlength=n)",
         "return torch.repeat_interleave(x, y, dim=0)",

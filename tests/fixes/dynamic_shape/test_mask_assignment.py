@@ -38,6 +38,10 @@ LEFT = {
     "such by a name": (FLAT + "k = x[:, 0] > 0\nz = x[k]\nx[k] = z / z.sum()", None),
     "numbers as many as the mask has true elements": (FLAT + "k = x[:, 0] > 0\nx[k] = torch.arange(k.sum())", None),
     "picked by another mask": ("x[m] = y[~m]", None),
+    "picked by a mask of fewer dimensions, and repeated": (
+        "o = y.abs().sum(-1, keepdim=True) > 1\nx[o.repeat(1, 3)] = y[o.squeeze(-1)].repeat(1, 3)",
+        None,
+    ),
     "a mask of unknown rank and numbers": ("x[m, 0] = 1", None),
     "two tensors in the index": ("x[m, m] = 1", None),
 }

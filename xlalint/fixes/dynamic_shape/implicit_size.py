@@ -15,6 +15,7 @@ from xlalint.fixes.toolkit.dataflow import definition, reads, unchanged
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import arguments_of, operation
+from xlalint.fixes.toolkit.picking import find_selection
 from xlalint.fixes.toolkit.text import atom, brief, call_at
 
 # What rearranges or converts whole numbers, or takes some of them.
@@ -89,6 +90,11 @@ def _counts(
     scene, numbers = site.scene, given[0]
     if len(given) > 1:
         return NoFix("it sums weights; use `index_add` into zeros of the intended size")
+    picked = find_selection(scene, numbers)
+    if picked:
+        return NoFix(
+            f"`{brief(picked)}` has another size for each mask: keep all elements, and count those of the mask"
+        )
     size = find_bound(scene, numbers, node)
     assumed = "" if size else f"`{brief(scene.code(numbers))}` stays below `{_least(scene, least)}`"
     size = size or _least(scene, least)

@@ -30,7 +30,7 @@ from xlalint.fixes.toolkit.indexing import (
 )
 from xlalint.fixes.toolkit.operations import MAKERS, NEW, operation
 from xlalint.fixes.toolkit.ownership import owned
-from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selections, has_product, without_mask
+from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selection, find_selections, has_product, without_mask
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import argument, atom, brief, call, width_of
 
@@ -197,8 +197,11 @@ class _Target:
         mask = f"{atom(self.scene, self.index.mask)}[{':' if own == 1 else '...'}, None]"
         return _Target(self.site, self.index, self.place._replace(mask=mask), self.assumption)
 
-    def _scatter(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite:
+    def _scatter(self, statement: cst.Assign, value: cst.BaseExpression) -> Rewrite | NoFix:
         scene = self.scene
+        picked = find_selection(scene, value)
+        if picked:
+            return NoFix(f"`{brief(picked)}` has another size for each mask all the same: compute it for all")
         text = self._call(statement, f"{self.place.whole}.masked_scatter_", [self.place.mask, argument(scene, value)])
         packed = f"`{scene.code(value)}` has as many rows as `{scene.code(self.index.mask)}` has true elements"
         return self._rewrite("Use `masked_scatter_`", statement, text, [self.assumption, packed])

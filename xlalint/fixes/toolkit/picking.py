@@ -8,11 +8,13 @@ import libcst as cst
 
 from xlalint.abstract.values import Tensor, members
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import is_infinite
 from xlalint.fixes.toolkit.indexing import read_masked
 from xlalint.fixes.toolkit.operations import arguments_of, operation
 
+_DEPTH = 3  # assignments that a value is followed through
 SAME_ELEMENTS = frozenset(("bfloat16", "clone", "detach", "double", "float", "half", "int", "long", "to", "type"))
 
 
@@ -57,6 +59,19 @@ def _read_gather(
 
 def _may_be_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return any(isinstance(member, Tensor) for member in members(scene.value(node)))
+
+
+def find_selection(scene: FunctionSource, node: cst.BaseExpression, depth: int = _DEPTH) -> str:
+    """The code of a selection by a mask that an expression is computed from, here or by a name: its size changes all the same."""
+    for one in scene.descend(node, cst.Subscript, cst.Call, cst.Name):
+        picked = selection(scene, one)
+        if picked is not None and values.is_bool(scene.value(picked.mask)):
+            return scene.code(one)
+        made = definition(scene, one) if depth and isinstance(one, cst.Name) else None
+        found = find_selection(scene, made.value, depth - 1) if made is not None else ""
+        if found:
+            return found
+    return ""
 
 
 def find_selections(scene: FunctionSource, node: cst.BaseExpression, mask: str) -> list[Selection]:
