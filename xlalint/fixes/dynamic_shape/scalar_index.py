@@ -20,7 +20,7 @@ from xlalint.fixes.toolkit.text import atom
 
 
 def scalar_index(site: Site) -> Rewrite | NoFix | None:
-    """`x[n]` → `x.take(n)` of one dimension, else `x[n[None]].squeeze(0)`, `x[:, n]` → `x[:, n[None]].squeeze(1)`, `x[n].unsqueeze(0)` → `x[n[None]]`."""
+    """`x[n]` → `x.take(n)` of one dimension, else `x[n[None]].squeeze(0)`; `x[n].unsqueeze(0)` → `x[n[None]]`."""
     scene, subscript = site.scene, site.node
     if site.framework != "torch" or not isinstance(subscript, cst.Subscript):
         return None
