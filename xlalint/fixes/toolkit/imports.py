@@ -73,7 +73,7 @@ class Imports:
         end = self._scene.span(beside[-1])[1]
         return Replacement(end, end, f"\n{self._scene.indent(beside[-1])}{_write(module, alias)}")
 
-    def _list_lazy(self, root: str) -> Iterator[cst.Import | cst.ImportFrom]:
+    def _list_lazy(self, root: str) -> Iterator[cst.BaseSmallStatement]:
         """List the imports of a package that run in the function in front of the node."""
         scene = self._scene
         at = scene.span(self._node)[0]
