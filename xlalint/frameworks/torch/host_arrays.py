@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import ARRAYS, Tensor, members
+from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.torch.draws import is_compiled
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
@@ -64,9 +65,20 @@ def check_call(call: LibraryCall, _spec: Spec, _result: Value) -> None:
         if _is_array(call.receiver) and (name == "tolist" or _has_elements(call.receiver)):
             call.frame.note(ITEM, node.at, _FRAMEWORK, spelling(node), variant=HOST_ARRAY)
     elif name in _SIZED or (name == "where" and len(node.args) == 1 and not node.keywords):
-        given = call.receiver if call.receiver is not None else call.first()
-        if given is not None and _is_array(given):
-            call.frame.note(_SIZED.get(name, NONZERO), node.at, _FRAMEWORK, spelling(node), variant=HOST_ARRAY)
+        surely = _sureness(call)
+        if surely is not None:
+            rule = _SIZED.get(name, NONZERO)
+            call.frame.note(rule, node.at, _FRAMEWORK, spelling(node), variant=HOST_ARRAY, confidence=surely)
+
+
+def _sureness(call: LibraryCall) -> Confidence | None:
+    """Return how surely a call is given an array; None where nothing says so. NumPy's functions make one of a tensor as well."""
+    if call.receiver is not None:
+        return Confidence.CERTAIN if _is_array(call.receiver) else None
+    given = call.args[0] if call.args else call.first()
+    if given is None or not any(type(one) is Tensor and one.framework == ARRAYS for one in members(given)):
+        return None
+    return Confidence.CERTAIN if _is_array(given) else Confidence.LIKELY
 
 
 def _is_array(value: Value) -> bool:
