@@ -25,6 +25,7 @@ FOUND = {
     "a computed message": ('assert (x > 0).all(), f"{x.shape}"', ["XLA103"]),
     "a negated assertion": ("assert not (x < 0).any()", ["XLA103"]),
 }
+OF_TENSORS = ("x = x * x.sum().detach().numpy().item()", "x = x * float(x.sum().detach().numpy())")
 QUIET = {
     "its length": "x = x * len(SIZES)",
     "its sizes": "x = x * SIZES.shape[0] * SIZES.size",
@@ -37,6 +38,7 @@ QUIET = {
     "a choice by three arguments": "x = x + torch.from_numpy(np.where(LIMITS > 1.0, LIMITS, 0.0))[0]",
     "a number of a number": "x = x[: int(np.ceil(x.shape[0] / 3))]",
     "the root of a number": "x = x * int(np.sqrt(4.0))",
+    "the root of a number, asked for": "x = x * np.sqrt(x.shape[0]).item()",
     "a number type": "x = x * float(np.float32(2.0))",
     "a test of None": "if LIMITS is not None:\n            x = x + 1",
     "a test of its type": "if isinstance(LIMITS, np.ndarray):\n            x = x + 1",
@@ -47,6 +49,11 @@ QUIET = {
 @pytest.mark.parametrize(("body", "codes"), FOUND.values(), ids=FOUND)
 def test_found(body: str, codes: list[str], loud: Loud) -> None:
     assert loud(MORE.replace("{body}", body), "torch_compile") == codes
+
+
+@pytest.mark.parametrize("body", OF_TENSORS)
+def test_found_of_a_tensor(body: str, loud: Loud) -> None:
+    assert loud(MORE.replace("{body}", body), "torch_compile") == ["XLA301"]
 
 
 @pytest.mark.parametrize("body", QUIET.values(), ids=QUIET)

@@ -14,6 +14,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.torch.draws import is_compiled
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
+from xlalint.lowering import ir
 from xlalint.rules.codes import (
     ITEM,
     NONZERO,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.library_calls import LibraryCall
-    from xlalint.lowering import ir
 
 _FRAMEWORK: Final = "torch"
 _TESTS: Final = frozenset(
@@ -52,7 +52,7 @@ def check_read(frame: Frame, rule: str, at: int, value: Value, node: ir.Node | N
     """Report where Python asks an array for its truth, or a number of it: a break of the graph."""
     if node is None or not is_compiled(frame) or not _is_array(value):
         return
-    if (rule in _TESTS and variant != ASSERT) or (rule == ITEM and _has_elements(value)):
+    if (rule in _TESTS and variant != ASSERT) or (rule == ITEM and (_has_elements(value) or _is_copied(node))):
         frame.note(rule, at, _FRAMEWORK, spelling(node), variant=HOST_ARRAY)
 
 
@@ -62,7 +62,9 @@ def check_call(call: LibraryCall, _spec: Spec, _result: Value) -> None:
         return
     name, node = last_name(call.node.func), call.node
     if call.receiver is not None and name in _READS:
-        if _is_array(call.receiver) and (name == "tolist" or _has_elements(call.receiver)):
+        held = node.func.value if type(node.func) is ir.Attr else node.func
+        known = name == "tolist" or _has_elements(call.receiver) or _is_copied(held)
+        if known and _is_array(call.receiver):
             call.frame.note(ITEM, node.at, _FRAMEWORK, spelling(node), variant=HOST_ARRAY)
     elif name in _SIZED or (name == "where" and len(node.args) == 1 and not node.keywords):
         surely = _sureness(call)
@@ -84,6 +86,11 @@ def _sureness(call: LibraryCall) -> Confidence | None:
 def _is_array(value: Value) -> bool:
     """Return whether a value is surely an array of NumPy's."""
     return all(type(one) is Tensor and one.framework == ARRAYS for one in members(value))
+
+
+def _is_copied(node: ir.Node) -> bool:
+    """Return whether an array is a tensor's, and not what a function gave for a number: `x.sum().numpy()`."""
+    return type(node) is ir.Call and type(node.func) is ir.Attr and node.func.name == "numpy"
 
 
 def _has_elements(value: Value) -> bool:
