@@ -137,6 +137,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         masked_comparisons.count_where_both,
         masked_reductions.reduce_named,
         selected_counts.count_in_mask,
+        host_cuts.select_on_host,
         masked_reductions.explain_selection,
     ),
     "XLA202": (

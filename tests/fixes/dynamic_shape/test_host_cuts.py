@@ -92,3 +92,28 @@ def test_a_bound_that_was_read_before() -> None:
 def test_the_value_is_read_all_the_same() -> None:
     made = outcome(body("return x.cpu()[:n]"), "XLA301")
     assert made.fix is None
+
+
+SELECTED = {
+    "an array": ("return x[x > 0].detach().cpu().numpy()", "return x.detach().cpu()[(x > 0).cpu()].numpy()"),
+    "by the name of the device": ('return x[x > 0].to("cpu")', 'return x.to("cpu")[(x > 0).cpu()]'),
+    "rows of a part": (
+        "m = t[:, 0] > 0\nreturn x[:, 1][m].float().cpu().tolist()",
+        "m = t[:, 0] > 0\nreturn x[:, 1].float().cpu()[m.cpu()].tolist()",
+    ),
+}
+SELECTED_THERE = {
+    "computed with first": "return x[x > 0].exp().cpu()",
+    "stays on the device": "return x[x > 0]",
+    "of another place as well": "return x[x[:, 0] > 0, 1:].cpu()",
+}
+
+
+@pytest.mark.parametrize(("before", "after"), SELECTED.values(), ids=SELECTED)
+def test_what_a_mask_selects_for_the_host_is_selected_there(before: str, after: str) -> None:
+    expect_fixed(outcome(body(before), "XLA201"), body(after), "unsafe", "not much more to copy")
+
+
+@pytest.mark.parametrize("text", SELECTED_THERE.values(), ids=SELECTED_THERE)
+def test_what_else_a_mask_selects_stays(text: str) -> None:
+    expect_left_alone(outcome(body(text), "XLA201"), "may expect its shape")

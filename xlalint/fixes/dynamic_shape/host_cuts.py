@@ -1,4 +1,4 @@
-"""XLA206: `x[:, :n].cpu()` → `x.cpu()[:, :n]`: what is copied to the host has one shape, and is cut there.
+"""XLA201, XLA206: `x[:, :n].cpu()` → `x.cpu()[:, :n]`: what is copied to the host has one shape, and is cut there.
 
 The value of the bound is still read, but nothing compiles anew for it. On the CPU both give a view of `x`. From another device both give
 memory of their own: the cut copy is contiguous there, the copy that is cut only along its first dimension.
@@ -14,6 +14,7 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import binds
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.indexing import read_masked
 from xlalint.fixes.toolkit.operations import RANDOM, operation
 from xlalint.fixes.toolkit.text import atom, brief
 
@@ -41,6 +42,23 @@ def copy_whole(site: Site) -> Rewrite | NoFix | None:
     index = text[scene.whole(node.value)[1] : scene.span(node)[1]]
     made = Replacement(start, scene.span(copy)[1], f"{whole}{text[end : scene.span(copy)[1]]}{index}")
     return Rewrite("Cut on the host", (made,), all_of(_list_assumptions(scene, node, copy)))
+
+
+def select_on_host(site: Site) -> Rewrite | None:
+    """`x[mask].detach().cpu()` → `x.detach().cpu()[mask.cpu()]`: what is copied has one shape, and the mask selects from the copy."""
+    scene, node = site.scene, site.node
+    if site.framework != "torch" or site.target == "torch_compile" or not isinstance(node, cst.Subscript):
+        return None
+    copy, index = _copy_of(scene, node), read_masked(scene, node)
+    if copy is None or index is None or len(node.slice) > 1 or not values.is_bool(scene.value(index.mask)):
+        return None
+    if not all(values.is_tensor(scene.value(one), "torch") for one in (index.base, index.mask)):
+        return None
+    start, end = scene.whole(node)
+    chain = scene.document.text[end : scene.span(copy)[1]]
+    made = f"{atom(scene, index.base)}{chain}[{atom(scene, index.mask)}.cpu()]"
+    assumes = f"`{brief(scene.code(index.base))}` is not much more to copy than what the mask selects"
+    return Rewrite("Select on the host", (Replacement(start, scene.span(copy)[1], made),), assumes)
 
 
 def _copy_of(scene: FunctionSource, node: cst.BaseExpression) -> cst.Call | None:
