@@ -15,6 +15,10 @@ HEAD = "import torch\nfrom torch import nn\n"
 READ = HEAD + "def read(y: torch.Tensor):\n    return float(y.max())\n"
 LOSS = HEAD + "class Loss(nn.Module):\n    def forward(self, x, keep):\n        return x[keep > 0].sum()\n"
 BOX = HEAD + "class Box:\n    def read(self, y: torch.Tensor):\n        return float(y.max())\n"
+TOP = HEAD + (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.ones(3))\n"
+    "    @property\n    def top(self):\n        return self.w.max().item()\n"
+)
 MAIN = "if __name__ == '__main__':\n    main()\n"
 RUN = "def main():\n    print('begins')\n"
 WORDS = "in code that nothing in this program calls"
@@ -103,6 +107,7 @@ CALLED: dict[str, dict[str, str]] = {
 }
 UNCALLED: dict[str, dict[str, str]] = {
     "in a script": {"run.py": READ + RUN + MAIN},
+    "as a property": {"run.py": TOP + RUN.replace("'begins'", "Net()") + MAIN},
     "in a module of a program": {"part.py": READ, "run.py": "import part\n" + RUN + MAIN},
     "in a package of a program": {
         "lib/__init__.py": "",

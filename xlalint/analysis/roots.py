@@ -275,7 +275,9 @@ class Roots:
         """Return where a root runs, in words, if no run of the program calls it; "" of others."""
         if candidate.given is not None or self._configured(candidate.info):
             return ""
-        return _UNCALLED if self.interpreter.occasions.of(candidate.info) is Occasion.NEVER else ""
+        if self.interpreter.occasions.of(candidate.info) is Occasion.NEVER:
+            return _UNCALLED
+        return self.interpreter.asked_for.of(candidate.info)
 
     def _enter_returned(self, outer: Context, called: Called, only: str) -> None:
         """Enter the functions that a library's function makes and returns, alone or several: who gets them calls them."""

@@ -32,7 +32,8 @@ _REPEATED: Final = frozenset(("append", "extend", "append_const"))
 
 
 class Provenance(NamedTuple):
-    """Where a value is read from: a `VARIABLE`, or an `ATTRIBUTE` after what holds it ("args.debug"), or a `CONSTANT`, `text` its type.
+    """Where a value is read from: a `VARIABLE`, or an `ATTRIBUTE` after what holds it ("args.debug"; what is
+    given something may be an `ENTRY` of a table), or a `CONSTANT`, `text` its type.
     `asks`: only where that is true it is something else, as of `debug and step > 3`."""
 
     kind: str = ""
@@ -43,6 +44,7 @@ class Provenance(NamedTuple):
 
 VARIABLE: Final = "variable"
 ATTRIBUTE: Final = "attribute"
+ENTRY: Final = "entry"
 CONSTANT: Final = "constant"
 ANYTHING: Final = Provenance()
 
@@ -131,7 +133,8 @@ class _Collector:
             self.give(target.value, None)
         elif isinstance(target, ir.Sub):
             if _text(target.index):
-                self._give_attribute(_text(target.index), value)
+                kind = ATTRIBUTE if type(target.value) is ir.Call else ENTRY  # `vars(args)["debug"]`
+                self._give(Provenance(kind, _text(target.index)), value)
             elif type(target.index) is not ir.Const:
                 self.filled.update(_holders(target.value))
 
@@ -225,7 +228,7 @@ class _Collector:
     def take_dict(self, node: ir.DictDisplay) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
             if _text(key):
-                self._give_attribute(_text(key), value)
+                self._give(Provenance(ENTRY, _text(key)), value)
             else:
                 self._hand(sources_of(value))
 
@@ -392,6 +395,7 @@ __all__ = [
     "ANYTHING",
     "ATTRIBUTE",
     "CONSTANT",
+    "ENTRY",
     "INIT",
     "VARIABLE",
     "CommandOption",

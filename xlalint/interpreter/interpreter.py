@@ -49,6 +49,7 @@ from xlalint.abstract.values import (
 from xlalint.interpreter import statements
 from xlalint.interpreter.annotations import Annotations
 from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
+from xlalint.interpreter.asked_for import AskedFor
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of, on_device
 from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
 from xlalint.interpreter.builtin_calls import container_method, element_of, is_container, is_text, report_braces
@@ -175,6 +176,7 @@ class Interpreter:
         self.drivers = Drivers(libraries.steps, program)
         self.occasions = Occasions(program, self.drivers, self.tables.kind)
         self.switches = Switches(program, self.occasions.uncalled)
+        self.asked_for = AskedFor(program, self.drivers, self.occasions, self.switches)
         self.decorators = Decorators(self)
         self.contexts: dict[tuple[object, ...], Context] = {}
         self._begun: dict[Context, int] = {}  # at which place each recursion began that left something behind

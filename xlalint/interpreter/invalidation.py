@@ -27,10 +27,14 @@ def forget(interpreter: Interpreter, module: ModuleInfo, functions: set[Function
     """
     _drop_module(interpreter, module.index)
     interpreter.switches = interpreter.switches.after(module, functions)
+    if functions:
+        interpreter.drivers = interpreter.drivers.after(functions)
+        interpreter.occasions = interpreter.occasions.after(functions, interpreter.drivers)
+    interpreter.asked_for = interpreter.asked_for.after(
+        module, functions, interpreter.drivers, interpreter.occasions, interpreter.switches
+    )
     if not functions:
         return
-    interpreter.drivers = interpreter.drivers.after(functions)
-    interpreter.occasions = interpreter.occasions.after(functions, interpreter.drivers)
     gone = stale(_computations(interpreter), functions)
     if not gone:
         return

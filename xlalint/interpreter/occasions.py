@@ -11,7 +11,7 @@ result depends on for which it was asked.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from xlalint.interpreter.call_rates import CallRates
 from xlalint.interpreter.device_loops import last_name, loops
 from xlalint.interpreter.drivers import Drivers, Role
 from xlalint.interpreter.transforms import find_transforms
-from xlalint.interpreter.uncalled import Uncalled
+from xlalint.interpreter.uncalled import Holder, Uncalled
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -78,6 +78,11 @@ class Occasions:
         self._work_out()
         self._program.reader.current.occasions |= info.module.bit
         return self._often.get(info)
+
+    def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
+        """Return the functions that are called only where something is asked for, with that."""
+        self._work_out()
+        return self.uncalled.find_asked(names_off)
 
     def state(self, module: ModuleInfo) -> bytes:
         """Digest all that was found of a module's functions: what was made of it holds as long as this is the same."""

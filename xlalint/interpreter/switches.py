@@ -17,6 +17,7 @@ from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.given_values import (
     ATTRIBUTE,
     CONSTANT,
+    ENTRY,
     INIT,
     VARIABLE,
     CommandOption,
@@ -46,7 +47,8 @@ _MOST: Final = 8  # constants that a name may be
 _PARSING: Final = frozenset(("parse_args", "parse_known_args"))
 _OWN_CLASS: Final = frozenset(("cls", "__class__"))
 
-_SHARED, _OWN = "", "self"
+_SHARED, _OWN, _ENTRY = "", "self", "[]"
+_SETTABLE: Final = frozenset(("set_defaults", "Namespace", "SimpleNamespace", "replace", "_replace"))
 _Node = tuple[str, str]
 """A name: where it is a variable, or whose attribute: of an object (`_OWN`), or of what holds settings (`_SHARED`); and its spelling."""
 _Constant = tuple[str, Setting]
@@ -90,6 +92,10 @@ class Switches:
         text = "\n".join(sorted([f"{node}\0{one}" for node, one in self._find().names.items()]))
         return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
+    def knows_any(self) -> bool:
+        """Return whether any name is known."""
+        return bool(self._find().names)
+
     def _find(self) -> KnownNames:
         if not self._worked_out:
             self._worked_out = True
@@ -130,17 +136,16 @@ class KnownName(NamedTuple):
 
 
 class KnownNames(NamedTuple):
-    """All that was found: the names that are known, of attributes those that hold settings (`shared`), and those that methods
-    give their objects (`declared`); the names of what holds the options, and of objects that may have anything (`filled`)."""
+    """All that was found: the names that are known, of attributes those that hold settings (`shared`); the names of what holds the options
+    (`namespaces`), and of objects that may have anything (`filled`)."""
 
     names: dict[_Node, KnownName]
     shared: frozenset[str]
-    declared: frozenset[str]
     namespaces: frozenset[str]
     filled: frozenset[str]
 
 
-_NOTHING: Final = KnownNames({}, frozenset(), frozenset(), frozenset(), frozenset())
+_NOTHING: Final = KnownNames({}, frozenset(), frozenset(), frozenset())
 
 
 class _Names:
@@ -151,9 +156,12 @@ class _Names:
         self._given = given
         self._shared = shared
         self._holder = holder
+        self._module = holder if isinstance(holder, ModuleInfo) else holder.module
 
     def find_given(self, target: Provenance) -> tuple[_Node, ...]:
         """Return the names that are given what is assigned: an attribute of whatever object may be either kind's."""
+        if target.kind == ENTRY:
+            return (_ENTRY, target.text), (_OWN, target.text)
         found = self.find(target)
         if found is None or found[0] not in (_SHARED, _OWN):
             return () if found is None else (found,)
@@ -164,10 +172,12 @@ class _Names:
         if source.kind == VARIABLE:
             return self._find_variable(source.text)
         holder, _, name = source.text.rpartition(".")
-        if holder and "." not in holder:
+        if holder and holder.partition(".")[0] in self._module.imports:
             module = self._find_module(holder)
             if module is not None:
                 return _spell(module), name
+            if self._is_of_library(holder.partition(".")[0]):
+                return None
         return _OWN if _is_own(source) or name not in self._shared else _SHARED, name
 
     def _find_variable(self, name: str) -> _Node | None:
@@ -190,12 +200,15 @@ class _Names:
             return None
         return (_spell(source), binding.name) if binding.name in self._given[source].bound else None
 
+    def _is_of_library(self, name: str) -> bool:
+        source = self._program.absolute(self._module, self._module.imports[name])
+        return source.partition(".")[0] not in self._program.by_name and source not in self._program.by_name
+
     def _find_module(self, name: str) -> ModuleInfo | None:
-        module = self._holder if isinstance(self._holder, ModuleInfo) else self._holder.module
-        binding = module.imports.get(name)
+        binding = self._module.imports.get(name)
         if binding is None:
             return None
-        source = self._program.absolute(module, binding)
+        source = self._program.absolute(self._module, binding)
         by_name = self._program.by_name
         found = by_name.get(f"{source}.{binding.name}" if binding.name else source)
         return found if found in self._given else None
@@ -275,13 +288,9 @@ class _Reading(_Names):
             return _UNKNOWN
         if name[0] == _OWN and not _is_own(source) and any(value for _, value in known.values):
             return _UNKNOWN  # an object that happens to have an attribute of that name
-        if name[0] == _SHARED and name[1] in self._found.declared and not self._holds_options(source):
+        if name[0] == _SHARED and not _is_read_of(source, self._found.namespaces):
             known = known if names.get((_OWN, name[1]), _UNKNOWN).values == known.values else _UNKNOWN
         return known
-
-    def _holds_options(self, source: Provenance) -> bool:
-        """Return whether an attribute is read of what holds the options of the command line, by its name."""
-        return source.text.rpartition(".")[0].rpartition(".")[2] in self._found.namespaces
 
 
 _UNKNOWN: Final = KnownName(())
@@ -353,7 +362,8 @@ class _Search:
         self._options: set[CommandOption] = set()
         self._passed: defaultdict[str, set[tuple[int | str, Provenance, _Holder]]] = defaultdict(set)
         self._starred: set[str] = set()
-        self._taken: set[tuple[str, Provenance]] = set()
+        self._classes = {holder.name for holder in given if isinstance(holder, ClassInfo)}
+        self.namespaces = self._find_namespaces()
         self._handed: set[str] = set()
         self._assigned: set[str] = set()
         self.filled = frozenset(name for one in given.values() for name in one.filled if name != "self")
@@ -394,6 +404,8 @@ class _Search:
             self._open.add(node)
         else:
             self._edges[read].add((node, source.asks))
+            if read[0] == _SHARED and not _is_read_of(source, self.namespaces):
+                self._edges[_OWN, read[1]].add((node, source.asks))
 
     def _may_be_object(self, callee: str) -> bool:
         """Return whether what is called by a name may be an object: something is assigned to that, or it is no name."""
@@ -424,7 +436,6 @@ class _Search:
             for at, source, holder in passed:
                 if at == param.name or (at == place and param.kind != "k"):
                     self._give(node, source, self._names_in(holder))
-                    self._taken.add((param.name, source))
 
     def _take_keywords(self) -> None:
         """Take in the keywords of calls: those of a function that names no such parameter are entries of what it takes besides."""
@@ -440,8 +451,9 @@ class _Search:
             whole = bool(takers) and all(all(param.kind != "**" for param in one.params) for one in takers)
             for at, source, holder in () if whole else passed:
                 if isinstance(at, str):
-                    self._give((_SHARED, at), source, self._names_in(holder))
-                    self._give((_OWN, at), source, self._names_in(holder))
+                    of_settings = callee in _SETTABLE or callee in self._classes
+                    for kind in (_SHARED if of_settings else _ENTRY, _OWN):
+                        self._give((kind, at), source, self._names_in(holder))
 
     def _take_fields(self, klass: ClassInfo) -> None:
         """Take in that a class has a constructor which a library makes: which field a place is, that says."""
@@ -452,14 +464,13 @@ class _Search:
     def settle(self) -> KnownNames:
         """Find the names that are known."""
         self._take_keywords()
-        own = frozenset(name for one in self._given.values() for name in one.declared)
-        declared = self.shared | own
+        declared = self.shared.union(*(one.declared for one in self._given.values()))
         given = {*self._values, *(node for those in self._edges.values() for node, _ in those)}
         # What nothing declares, or nothing gives anything, comes from elsewhere.
         self._open.update([node for node in self._edges if node not in given])
         self._open.update([node for node in given if node[0] in (_SHARED, _OWN) and node[1] not in declared])
         self._open.update([node for node in given if any(other in node[1].lower() for other in _OTHERS)])
-        return KnownNames(self._tell(self._spread()), self.shared, own, self._find_namespaces(), self.filled)
+        return KnownNames(self._tell(self._spread()), self.shared, self.namespaces, self.filled)
 
     def _find_namespaces(self) -> frozenset[str]:
         """Find the names of what holds the options of the command line: what parsing it gives, and what is given that."""
@@ -474,7 +485,6 @@ class _Search:
             (target.text, source.text) for one in self._given.values() for target, source in one.values if source.kind
         }
         pairs = {(target.rpartition(".")[2], source.rpartition(".")[2]) for target, source in copies}
-        pairs |= {(target, source.text.rpartition(".")[2]) for target, source in self._taken}
         grown = True
         while grown:
             fresh = {target for target, source in pairs if source in found} - found
@@ -535,6 +545,11 @@ def _gifts_of(holder: _Holder) -> Gifts:
 def _is_own(source: Provenance) -> bool:
     """Return whether an attribute is one that a method reads of its object, or writes."""
     return source.text.startswith("self.") and source.text.count(".") == 1
+
+
+def _is_read_of(source: Provenance, holders: frozenset[str]) -> bool:
+    """Return whether an attribute is read of what has one of these names: others may be objects that have an attribute of that name."""
+    return source.text.rpartition(".")[0].rpartition(".")[2] in holders
 
 
 def _spell(holder: FunctionInfo | ModuleInfo) -> str:

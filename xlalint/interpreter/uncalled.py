@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Union
 
 from xlalint.abstract.values import Module
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from xlalint.interpreter.drivers import Drivers
     from xlalint.program.linker import Program
 
-_Holder = Union[FunctionInfo, ClassInfo, ModuleInfo]
+Holder = Union[FunctionInfo, ClassInfo, ModuleInfo]
 _WORD: Final = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _MAIN: Final = b"__main__"
-_PASSIVE: Final = frozenset(("staticmethod", "classmethod", "no_grad", "inference_mode", "enable_grad"))
+_PASSIVE: Final = frozenset(("staticmethod", "classmethod", "property", "no_grad", "inference_mode", "enable_grad"))
 # Calls that find what modules define by names that are known when the program runs: anywhere, where they stand, and as they are asked.
 _ANYWHERE: Final = frozenset(("locate", "instantiate", "load_source", "exec_module"))
 _IMPORTING: Final = frozenset(("import_module", "__import__"))
@@ -51,7 +51,10 @@ class Uncalled:
         self._names: frozenset[str] = frozenset()
         self._alone: frozenset[str] = frozenset()  # the modules that no module's own statements import
         self._imported_by: dict[FunctionInfo, frozenset[str]] = {}
-        self.holders: dict[str, set[_Holder]] = {}
+        self._candidates: dict[FunctionInfo, bool] = {}  # that may be uncalled, and if they may be looked up
+        self._nested: list[FunctionInfo] = []
+        self._uncalled: set[FunctionInfo] = set()
+        self.holders: dict[str, set[Holder]] = {}
 
     def find(self) -> set[FunctionInfo]:
         """Return the functions that nothing names but themselves and one another, and the methods of classes that are never made."""
@@ -61,21 +64,74 @@ class Uncalled:
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
         looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
         holders = self.holders = self._find_holders()
+        own = [i for i in functions if i.module in joined and _folder_of_package(i.module) not in installed]
+        self._candidates = {
+            info: info.module in looked_up for info in own if self._may_be_uncalled(info, info.module in looked_up)
+        }
+        self._nested = [
+            info for info in own if info.ir.outer >= 0 and not info.ir.decorators and info.name != "<lambda>"
+        ]
         uncalled: set[FunctionInfo] = set()
         for _ in range(_ROUNDS):
             fresh = {
                 info
-                for info in functions
-                if info not in uncalled
-                and info.module in joined
-                and _folder_of_package(info.module) not in installed
-                and self._may_be_uncalled(info, info.module in looked_up)
-                and _is_unused(info, holders, uncalled, info.module in looked_up)
+                for info, seen in self._candidates.items()
+                if info not in uncalled and _is_unused(info, holders, uncalled, seen)
             }
             if not fresh:
                 break
             uncalled |= fresh
+        self._uncalled = uncalled
         return uncalled
+
+    def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
+        """Return the functions that are called only where something is asked for, with that, after `find`; `names_off` are the names that a
+        body names only there."""
+        asked: dict[FunctionInfo, str] = dict.fromkeys(self._uncalled, "")
+        for _ in range(_ROUNDS):
+            fresh: dict[FunctionInfo, str] = {}
+            for info, seen in (*self._candidates.items(), *((nested, False) for nested in self._nested)):
+                if info not in asked:
+                    only = self._asked_of(info, seen, asked, names_off)
+                    if only:
+                        fresh[info] = only
+            if not fresh:
+                break
+            asked.update(fresh)
+        return {info: only for info, only in asked.items() if only}
+
+    def _asked_of(
+        self,
+        info: FunctionInfo,
+        looked_up: bool,
+        asked: dict[FunctionInfo, str],
+        names_off: Callable[[Holder], Mapping[str, str]],
+    ) -> str:
+        """Say where alone a function, or its class, is named; "" where it is named elsewhere too."""
+        klass = info.owner
+        if klass is not None and not looked_up and not klass.subclasses and not klass.ir.decorators:
+            only = self._find_where(klass.name, _methods_of(klass) | {klass}, asked, names_off)
+            if only:
+                return only
+        return "" if _is_called_by_python(info) else self._find_where(info.name, {info}, asked, names_off)
+
+    def _find_where(
+        self,
+        name: str,
+        own: Collection[Holder],
+        asked: dict[FunctionInfo, str],
+        names_off: Callable[[Holder], Mapping[str, str]],
+    ) -> str:
+        told: set[str] = set()
+        for holder in self.holders.get(name, ()):
+            if holder not in own:
+                only = asked.get(holder) if isinstance(holder, FunctionInfo) else None
+                if only is None:
+                    only = names_off(holder).get(name)
+                if only is None:
+                    return ""
+                told.add(only)
+        return min(filter(None, told), default="")
 
     def has_script(self) -> bool:
         """Return whether a user starts a module of the program: else it is a library."""
@@ -121,9 +177,9 @@ class Uncalled:
     def _names_in(self, info: FunctionInfo) -> frozenset[str]:
         return self._names.intersection(_words(info.ir.body))
 
-    def _find_holders(self) -> dict[str, set[_Holder]]:
+    def _find_holders(self) -> dict[str, set[Holder]]:
         """Find where the names of definitions stand: in functions, in classes, in modules' own statements."""
-        found: defaultdict[str, set[_Holder]] = defaultdict(set)
+        found: defaultdict[str, set[Holder]] = defaultdict(set)
         for module in self._modules:
             for name in self._names.intersection(_named_by_module(module)):
                 found[name].add(module)
@@ -256,7 +312,7 @@ class Uncalled:
 
 
 def _is_unused(
-    info: FunctionInfo, holders: dict[str, set[_Holder]], uncalled: set[FunctionInfo], looked_up: bool
+    info: FunctionInfo, holders: dict[str, set[Holder]], uncalled: set[FunctionInfo], looked_up: bool
 ) -> bool:
     """Return whether nothing but a function itself, and what is uncalled, names it, or its class."""
     if info.owner is not None and not looked_up and _is_never_made(info.owner, holders, uncalled):
@@ -264,12 +320,15 @@ def _is_unused(
     return not _is_called_by_python(info) and holders.get(info.name, set()) <= (uncalled | {info})
 
 
-def _is_never_made(klass: ClassInfo, holders: dict[str, set[_Holder]], uncalled: set[FunctionInfo]) -> bool:
+def _is_never_made(klass: ClassInfo, holders: dict[str, set[Holder]], uncalled: set[FunctionInfo]) -> bool:
     """Return whether nothing but a class itself, and what is uncalled, names it."""
     if klass.subclasses or klass.ir.decorators:
         return False
-    own = {klass.module.functions[index] for index in klass.ir.methods.values()}
-    return holders.get(klass.name, set()) <= (own | uncalled | {klass})
+    return holders.get(klass.name, set()) <= (_methods_of(klass) | uncalled | {klass})
+
+
+def _methods_of(klass: ClassInfo) -> set[Holder]:
+    return {klass.module.functions[index] for index in klass.ir.methods.values()}
 
 
 def _is_called_by_python(info: FunctionInfo) -> bool:
@@ -332,6 +391,11 @@ def _named_by(nodes: tuple[ir.Node, ...] | tuple[ir.Statement, ...]) -> Iterator
             yield from _words(one.value.encode("utf-8", "surrogateescape"))
 
 
+def names_in(nodes: object) -> set[str]:
+    """Return the names in expressions and statements, and the words in their texts."""
+    return set(_named_by(tuple(nodes) if isinstance(nodes, list) else (nodes,)))
+
+
 def _spell_start(name: ir.Node) -> str:
     """Return the text by which a name begins that is put together: "models." of `"models." + kind` and of `f"models.{kind}"`."""
     while type(name) is ir.Bin and name.op == "+":
@@ -345,4 +409,4 @@ def _callee(node: ir.Node) -> ir.Node:
     return node.func if type(node) is ir.Call else node
 
 
-__all__ = ["Uncalled"]
+__all__ = ["Holder", "Uncalled", "names_in"]

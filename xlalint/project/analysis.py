@@ -164,6 +164,7 @@ class Analysis:
         """Digest what every result depends on."""
         interpreter = self.interpreter
         found = interpreter.drivers.digest() + interpreter.shown_targets.digest() + interpreter.switches.digest()
+        found += interpreter.asked_for.digest()
         return found + self._configured
 
     def run(self, modules: Sequence[int]) -> list[ModuleOutcome]:
