@@ -286,7 +286,8 @@ def tensor_result(op: str, a: Value, b: Value) -> Value:
         place = base.place if base.place == second_like.place or second_like.framework == ARRAYS else ""
         # Whether more than shapes goes into it is as sure as what is computed with them.
         unsettled = base.static is not second_like.static and not (base.sure and second_like.sure)
-        sure = (base.sure or second_like.sure) and not unsettled
+        by_array = second_like.framework == ARRAYS != base.framework  # which says nothing of the other
+        sure = (base.sure or (second_like.sure and not by_array)) and not unsettled
         return tensor(base.framework, dtype, rank, place, sure, base.static and second_like.static)
     dtype = _promote(op, first.dtype, kind_of_number(second), number=True)
     # What is computed with an array of the host, or with one element, is a number where it is not known: a setting.

@@ -23,6 +23,7 @@ from xlalint.abstract.values import (
     Value,
     is_leaf,
     members,
+    tensors,
 )
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
@@ -767,6 +768,12 @@ def device_tensor(value: Value) -> Tensor | None:
     return None
 
 
+def is_on_host(value: Value) -> bool:
+    """Return whether what a value may be are tensors in host memory alone."""
+    held = list(tensors(value))
+    return bool(held) and UNKNOWN not in members(value) and all(one.place == "cpu" for one in held)
+
+
 def join_into(env: Env, other: Env, paths: bool = True) -> None:
     """Join `other` into `env`, name by name; `paths` says whether either may know attributes."""
     for name, value in other.items():
@@ -805,5 +812,6 @@ __all__ = [
     "Env",
     "Frame",
     "device_tensor",
+    "is_on_host",
     "join_into",
 ]

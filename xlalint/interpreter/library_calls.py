@@ -42,7 +42,7 @@ from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
-from xlalint.interpreter.frame import body_of, device_tensor
+from xlalint.interpreter.frame import body_of, device_tensor, is_on_host
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
@@ -405,7 +405,7 @@ class LibraryCall:
             # Who moves a tensor to the host believes that it may be elsewhere, unless it is made right there.
             if self._is_made_in_place() or self._was_copied():
                 return
-            if self._device(self.receiver or UNKNOWN) is None and any(tensors(value)):
+            if is_on_host(value):
                 return
             value = join_all(
                 tensor(m.framework, m.dtype, m.rank, "", m.sure and not m.place) if isinstance(m, Tensor) else m
@@ -591,11 +591,9 @@ class LibraryCall:
         if device is not None and device is not NONE:
             on_cpu = isinstance(device, Const) and device.value == "cpu"
             return "cpu" if on_cpu or device is host("device:cpu") else ""
-        sources = [
-            t for value in ([self.receiver] if self.receiver is not None else self.all()) for t in tensors(value)
-        ]
+        sources = [one for one in ([self.receiver] if self.receiver is not None else self.all()) if any(tensors(one))]
         if sources:
-            return "cpu" if all(t.place == "cpu" for t in sources) else ""
+            return "cpu" if all(map(is_on_host, sources)) else ""
         return "cpu" if self.makes else ""
 
     def _mark(self) -> str:
@@ -653,13 +651,14 @@ class LibraryCall:
 
     def promote(self, what: Return) -> Value:
         sources = [self.argument(name) for name in what.names] if what.names else [self.receiver, *self.all()]
-        found = [t for value in sources if value is not None for t in tensors(value)]
+        held = [value for value in sources if value is not None and any(tensors(value))]
+        found = [t for value in held for t in tensors(value)]
         if not found:
             return self.like(what)
         rank = max(t.rank for t in found) if all(t.rank >= 0 for t in found) else -1
         dtypes = {t.dtype for t in found}
         dtype = dtypes.pop() if len(dtypes) == 1 else "f" if "f" in dtypes else ""
-        place = "cpu" if all(t.place == "cpu" for t in found) else self._mark()
+        place = "cpu" if all(map(is_on_host, held)) else self._mark()
         sure = any(t.sure for t in found)
         framework = self.entry.framework if self.entry.framework not in ("", ARRAYS) else found[0].framework
         result = tensor(framework, self.resolved_dtype(what, dtype), rank, place, sure, all(t.static for t in found))

@@ -134,6 +134,7 @@ class Semantics:
       (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
     - `batches(frame, loop)` says what the names are that a loop over steps binds, where the loader does not tell.
+    - `asks_for_device(frame, test)` is true of a condition that holds where there is a device.
     - `skips(frame, info)` is true of a function of the program that the tracer of the code which calls it does not enter.
     - `says_what_is_compiled(module)` is true of a script that names what it has compiled: no other function of it is a root
       for taking tensors.
@@ -238,6 +239,7 @@ class Semantics:
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
         says_what_is_compiled: Callable[[ModuleInfo], bool] | None = None,
+        asks_for_device: Callable[[Frame, ir.Node], bool] | None = None,
         skips: Callable[[Frame, FunctionInfo], bool] | None = None,
         converts: Callable[[Interpreter, FunctionInfo], bool] | None = None,
         bounds_loop: Callable[[tuple[ir.Statement, ...]], bool] | None = None,
@@ -336,6 +338,7 @@ class Semantics:
         self.on_define = on_define
         self.on_operands = on_operands
         self.says_what_is_compiled = says_what_is_compiled
+        self.asks_for_device = asks_for_device
         self.skips = skips
         self.converts = converts
         self.bounds_loop = bounds_loop
@@ -399,6 +402,7 @@ class Libraries:
         self.on_loop = tuple([watch for one in everything for watch in one.on_loop])
         self.on_define = tuple([hook for one in everything for hook in one.on_define])
         self.on_operands = {op: hook for one in everything for op, hook in one.on_operands.items()}
+        self.asks_for_device = tuple([one.asks_for_device for one in everything if one.asks_for_device is not None])
         self.skips = tuple([one.skips for one in everything if one.skips is not None])
         self.converts = tuple([one.converts for one in everything if one.converts is not None])
         self.bounds_loop = tuple([one.bounds_loop for one in everything if one.bounds_loop is not None])

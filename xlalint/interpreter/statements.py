@@ -49,7 +49,7 @@ from xlalint.interpreter.device_loops import (
 )
 from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
-from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, join_into
+from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, device_tensor, is_on_host, join_into
 from xlalint.interpreter.frame_state import LoopTurns
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.loop_names import names_taken_over, table_rewritten
@@ -330,9 +330,23 @@ def if_(frame: Frame, node: ir.If) -> bool:
         if branched is not None:
             branched(frame, Branch(node, asked, taken, other, falls, other_falls))
     if falls and other_falls:
+        _keep_copies(frame, node.test, taken, other)
         join_into(taken, other, bool(frame.scope.owners))
     frame.env = taken if falls else other
     return falls or other_falls
+
+
+def _keep_copies(frame: Frame, condition: ir.Node, taken: Env, other: Env) -> None:
+    """Let what a branch copies to the host be there behind it, if it runs where there is a device: `if use_cuda: x = x.cpu()`."""
+    copied = [name for name, value in taken.items() if value is not other.get(name) and is_on_host(value)]
+    copied = [name for name in copied if _may_be_on_device(other.get(name, NEVER))]
+    if copied and any(asks(frame, condition) for asks in frame.libraries.asks_for_device):
+        other.update({name: taken[name] for name in copied})
+
+
+def _may_be_on_device(value: Value) -> bool:
+    held = value.element if type(value) is Sequence else value
+    return held is UNKNOWN or device_tensor(held) is not None
 
 
 def _missing_from(test: ir.Node) -> str:

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Findings
 
 STEP = """
+import numpy
 import torch
 from torch.autograd import Variable
 
@@ -34,6 +35,9 @@ SILENT = {
 }
 ONCE = {
     "a copy that is copied": COPY + "again = kept.cpu()",
+    "what is copied where there is a GPU, and read": "if args.num_gpus:\n    out = out.cpu()\nprint(out.sum().item(), out.tolist())",
+    "what is copied where there is a GPU, and a list": "if args.cuda:\n    outs = [out.cpu()]\nelse:\n    outs = [out]\n"
+    "print(outs[0].sum().item())",
     "a part of a copy that is copied": COPY + "first = kept[0].cpu().numpy()",
     "what a copy is computed with": "kept = out.cpu()\nother = (kept * other + 1).cpu()",
 }
@@ -76,7 +80,23 @@ FOUND = {
         "if (torch.rand(4, device=out.device) > 0.5).all():\n    print(x)",
         ["XLA101"],
     ),
+    "what fills rows of an array, and is computed here": (
+        "kept = numpy.empty((4, 8))\nkept[:, 1] = torch.relu(out)",
+        ["XLA302"],
+    ),
+    "what is computed with what may be anything": (
+        "kept = torch.zeros(8) if i else other\ntorch.matmul(out, kept).cpu()",
+        ["XLA302"],
+    ),
     "what is made without a device, and moved": ("kept = torch.zeros(8, 4).to(device)\nkept[:, 3].cpu()", ["XLA302"]),
+    "what is copied where something else is asked for, and read": (
+        "if args.shown:\n    out = out.cpu()\nprint(out.sum().item())",
+        ["XLA302", "XLA301"],
+    ),
+    "what is copied where there is none, and read": (
+        "if not use_cuda:\n    out = out.cpu()\nprint(out.sum().item())",
+        ["XLA301"],
+    ),
     "what may be one or the other": ("kept = torch.zeros(8)\nif i > 3:\n    kept = out\nkept.cpu()", ["XLA302"]),
     "what is copied under the name of a copy": (
         "out = out.cpu()\nout = model(x.to(device))\nout.cpu()",
@@ -142,3 +162,26 @@ def test_what_a_processor_gives_is_on_the_host(body: str, findings: Findings) ->
 @pytest.mark.parametrize("body", ENCODED_AND_MOVED.values(), ids=ENCODED_AND_MOVED)
 def test_what_is_moved_behind_a_processor_is_on_the_device(body: str, findings: Findings) -> None:
     assert "XLA301" in [code for code, _ in findings(PREDICT + indent(body, " " * 8), "torch_xla")]
+
+
+FILL = """
+def advantages(value, n):
+    kept = numpy.empty((n, n))
+    for t in range(n):
+        kept[{index}] = value[:, t] {then}
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "then", "codes"),
+    [
+        (":, t", "", []),
+        ("t, :", "+ kept[0]", []),
+        ("0", "", ["XLA302"]),  # one number, which can be copied so
+        (":, t", ".clamp(0)", []),
+    ],
+)
+def test_what_fills_an_array_is_on_the_host(index: str, then: str, codes: list[str], findings: Findings) -> None:
+    text = STEP + FILL.format(index=index, then=then)
+    assert [code for code, _ in findings(text, "torch_xla") if code == "XLA302"] == codes

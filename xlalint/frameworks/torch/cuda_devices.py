@@ -169,6 +169,11 @@ def lacks_one(frame: Frame) -> bool:
     return any(type(one) is ir.Not and _is_question(frame, one.value) for one in frame.paths.tests)
 
 
+def wants_one(frame: Frame, test: ir.Node) -> bool:
+    """Return whether a condition holds where there is a GPU, as far as that decides: `if use_cuda:`."""
+    return _may_ask(frame) and _is_question(frame, test)
+
+
 def _may_ask(frame: Frame) -> bool:
     """Return whether what a frame runs, or its module, has a word for GPUs: most code has none, and each read of a tensor asks."""
     own = frame.function is not None and frame.function.answers(_says_gpu)

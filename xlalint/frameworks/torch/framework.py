@@ -9,6 +9,7 @@ from xlalint.frameworks.registry import row_of
 from xlalint.frameworks.torch import (
     calls,
     compiled_scripts,
+    cuda_devices,
     distributions,
     draws,
     graph_arguments,
@@ -446,6 +447,7 @@ _SEMANTICS = Semantics(
     on_random_branch=(recompiles.check_choice,),
     on_array_read=(host_arrays.check_read,),
     on_drawn_test=(draws.check_test,),
+    asks_for_device=cuda_devices.wants_one,
     skips=graph_breaks.skips,
     says_what_is_compiled=compiled_scripts.says_what_is_compiled,
     on_for=(recompiles.check_turns,),
