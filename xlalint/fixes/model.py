@@ -72,4 +72,4 @@ def words_of(assumed: str) -> str:
     return f"{f'{mark} '.join(parts[:-1])}{mark} and {parts[-1]}"
 
 
-_APART = "; "  # between assumptions, in none of which it stands
+_APART = "\0"  # between assumptions: no text and no code of a program has it
