@@ -174,6 +174,7 @@ PROGRESS = "from tqdm import tqdm\n    x = batches\n    bar = "
         ("range(args.steps)\n    bar = [len(one) for one in args.names]", "step"),
         ("None\n    with tqdm(range(args.steps)) as bar: pass", "nth-step"),
         ("None\n    with tqdm(args.names) as bar: pass", "step"),
+        ("None\n    with trange(args.steps) as bar: pass", "nth-step"),
     ],
 )
 def test_of_a_loop_whose_progress_has_a_name(shown: str, frequency: str) -> None:
@@ -683,3 +684,42 @@ def test_what_is_read_once_a_run_is_silent() -> None:
 def test_code_that_is_traced_runs_at_every_step() -> None:
     text = "class Net(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x[x > 0]\n"
     assert [one.frequency for one in check(text)] == ["step"]
+
+
+TOLD = """
+import torch
+from torch import nn
+
+net = nn.Linear(3, 3).cuda()
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+
+def step(x, log):
+    loss = net(x.cuda()).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if log:
+        print(loss.item())
+
+def train(loader):
+    for i, x in enumerate(loader):
+        {}
+
+train(torch.utils.data.DataLoader(load()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "frequency"),
+    [
+        ("step(x, log=i % 100 == 0)", "nth-step"),
+        ("due = i % 100 == 0\n        step(x, due)", "nth-step"),
+        ("step(x, i % 100 != 0)", "step"),
+        ("step(x, len(x) % 100 == 0)", "step"),
+        ("step(x, i == x.shape[0])", "step"),
+        ("step(x, log=i % 100 == 0)\n        step(x, log=True)", "step"),
+    ],
+)
+def test_of_what_a_caller_says_is_due(told: str, frequency: str) -> None:
+    found = {finding.frequency for finding in check(TOLD.format(told)) if finding.code == "XLA301"}
+    assert found == {frequency}

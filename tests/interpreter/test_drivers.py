@@ -200,6 +200,15 @@ FOUND["a turn that gathers and learns"] = f"""
             {READ}
             lead(agent, states)
     """
+FOUND["a turn that learns several times from what it gathered"] = f"""
+    def learn(agent: Agent, state):
+        for one in range(8):
+            agent.update(state)
+    def main(agent, states):
+        while states:
+            {READ}
+            learn(agent, states)
+    """
 FOUND["a step in two halves"] = f"""
     class Trainer:
         def back(self, state):
@@ -299,6 +308,12 @@ SELDOM = {
                 while env.goes_on():
                     state, reward, done = env.step(3)
                     agent.update(state)
+        """,
+    "for as long as steps are left, around a pass over data": f"""
+        def main(agent, loader):
+            while True:
+                {READ}
+                fit(agent, loader)
         """,
     "over runs, around epochs": f"""
         def main(agent, epochs, runs):

@@ -158,7 +158,7 @@ def find_shown(name: str, body: tuple[ir.Statement, ...]) -> ir.Node | None:
     """Return what shows the progress of a loop under this name, `with tqdm(range(n)) as bar`; None where not just one thing does."""
     opened = [item for one in ir.walk(body) if type(one) is ir.With for item in one.items]
     found = [made for made, to in opened if type(to) is ir.Name and to.id == name]
-    shown = [made for made in found if type(made) is ir.Call and last_name(made.func) in _SHOWING]
+    shown = [made for made in found if type(made) is ir.Call and last_name(made.func) in NAMED]
     return shown[0] if len(found) == len(shown) == 1 else None
 
 
@@ -168,6 +168,14 @@ def find_source(loop: ir.For) -> ir.Node:
     while type(over) is ir.Call and last_name(over.func) in _GOING_OVER and over.args:
         over = over.args[0]
     return over
+
+
+def goes_over_data(loop: Loop) -> bool:
+    """Return whether a loop goes over what something holds or gives, not over numbers that it counts."""
+    if type(loop) is ir.While:
+        return False
+    source = find_source(loop)
+    return type(source) is not ir.Call or last_name(source.func) not in _COUNTING
 
 
 def _name_of(target: ir.Node) -> frozenset[str]:

@@ -16,7 +16,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard, Union
 
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import DeviceSteps, Loop, blocks, find_owners, find_source, last_name, loops
+from xlalint.interpreter.device_loops import (
+    DeviceSteps,
+    Loop,
+    blocks,
+    find_owners,
+    find_source,
+    goes_over_data,
+    last_name,
+    loops,
+)
 from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -54,10 +63,13 @@ _WORDS = {Role.OPTIMIZES: _STEPPED, Role.BACKWARD: _BACKWARD, Role.PASSES: _TAKE
 
 
 class Calls(NamedTuple):
-    """Calls of a body, by how their callees are spelled: the words for what each does, and those that lead to loops over steps."""
+    """Calls of a body, by how their callees are spelled: the words for what each does, and those that lead to loops over steps; with
+    `passes`, those of which each loop goes over batches.
+    """
 
     words: Mapping[str, frozenset[str]] = MappingProxyType({})
     loops: frozenset[str] = frozenset()
+    passes: frozenset[str] = frozenset()
 
 
 _NO_CALLS = Calls()
@@ -116,6 +128,12 @@ class DrivenBody:
         places = [self._body, *(loop.body for loop in _loops(self._body))]
         turns = [set(self._effects(place, nested=False)) for place in places]
         return any(_ACCUMULATED in one and not one.isdisjoint(words.steps - words.gradients) for one in turns)
+
+    def passes_over_data(self) -> bool:
+        """Return whether the loops that take the body's steps of training go over batches, and count nothing: each call is an epoch, or an
+        evaluation."""
+        steps = [loop for loop in _loops(self._body) if self._is_step(set(self._effects(loop.body)))]
+        return bool(steps) and all(map(goes_over_data, steps))
 
     def drives(self) -> bool:
         """Return whether a loop calls what makes the device take a step."""
@@ -223,7 +241,7 @@ class DrivenBody:
             return True
         if isinstance(loop, ir.While):
             plain = tuple(_plain_statements(loop.body, nested=False))
-            return self._calls_any(called, plain) or any(map(self._iterates, _loops(loop.body)))
+            return self._calls_any(called - self._calls.passes, plain) or any(map(self._iterates, _loops(loop.body)))
         return _moves_turns(loop, self._words.places) or _picks_items(loop) or self._goes_over_batches(loop)
 
     def _goes_over_batches(self, loop: ir.For) -> bool:
@@ -463,7 +481,7 @@ class Drivers:
                 (holder.module.path, holder.ir.qualname) if isinstance(holder, FunctionInfo) else (holder.path, "")
             )
             told += [(path, name, f"{callee} {sorted(words)}") for callee, words in found.words.items()]
-            told += [(path, name, callee) for callee in found.loops]
+            told += [(path, name, f"{callee} {callee in found.passes}") for callee in found.loops]
         told += [(module.path, "", "") for module in self._without_device]
         told += [(module.path, "", "with a device") for module in self._with_device]
         told += [(info.module.path, info.ir.qualname, "repeated") for info in self._repeated]
@@ -692,6 +710,7 @@ class Drivers:
         known = self._calls.get(info or module, _NO_CALLS)
         told = {path: words for path, words in known.words.items() if path.rpartition(".")[2] not in names}
         around = {path for path in known.loops if path.rpartition(".")[2] not in names}
+        passes = {path for path in known.passes if path.rpartition(".")[2] not in names}
         accumulating: list[FunctionInfo] = []
         made = dict(_list_made(body, names))
         for one in ir.walk(body):
@@ -717,7 +736,9 @@ class Drivers:
                 told[path] = frozenset(words)
             if looping or Role.LEADS in callees.values():
                 around.add(path)
-        found = Calls(told, frozenset(around))
+            if looping and all(role is Role.LOOPS for role in callees.values()):
+                passes |= {path} if all(self._body_of(callee).passes_over_data() for callee in looping) else set()
+        found = Calls(told, frozenset(around), frozenset(passes))
         if found == known:
             return None
         self._calls[info or module] = found

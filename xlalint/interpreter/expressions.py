@@ -10,6 +10,7 @@ from xlalint.abstract.values import (
     ARRAYS,
     BOOL,
     DRAWN_BOOL,
+    DUE,
     FALSE,
     HOST,
     NEVER,
@@ -335,7 +336,11 @@ def compare(frame: Frame, node: ir.Compare) -> Value:
             frame.needs_bool(result, node, TENSOR_BOOL_OPERATOR, at=node.at)
         results.append(result)
         left_node, left = right_node, right
-    return results[0] if len(results) == 1 else join_all(results)
+    if len(results) > 1:
+        return join_all(results)
+    if results[0] is BOOL and type(node.left) is ir.Bin and node.left.op == "%" and frame.is_due(node):
+        return DUE
+    return results[0]
 
 
 def _compare(

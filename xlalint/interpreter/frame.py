@@ -169,6 +169,10 @@ class Frame:
         around = Counting(self.eval, counters, params, self._find_written, self.context.per_turn, self._by_default)
         return self._rate_where(condition, True, around), self._rate_where(condition, False, around)
 
+    def is_due(self, condition: ir.Node) -> bool:
+        """Return whether a condition holds at every n-th step: what it is given as says so wherever it is asked, `log=i % n == 0`."""
+        return self.rates_of(condition)[0] is not self.loops.rate
+
     def _counters_told(self) -> frozenset[str]:
         """The parameter by which a framework's loop tells its hook at which batch it is: `training_step(self, batch, batch_idx)`."""
         function = self.function
