@@ -23,7 +23,18 @@ LAST = """
                     outs += [x, x + 1]
                 return pick(*outs[{last}:], **options)
         """
+MOVED = """
+        def train(net, optimizer, loader):
+            for x in loader:
+                loss = run(x.to("xla")).sum()
+                loss.backward()
+                optimizer.step()
+                {moved}
+        """
 SILENT = {
+    "a model that is saved from the host": MOVED.format(moved="torch.save(net.cpu().state_dict(), 'net.pt')"),
+    "a model that is called": MOVED.format(moved="out = net.cpu()\n                net(x)"),
+    "a model that is set to train elsewhere": MOVED.format(moved="net.train()\n                kept = net.cpu()"),
     "what stands behind the last two of a list": LAST.format(last=-2, params="k=5"),
     "the branch for what is no tensor": """
         def checked(value):
@@ -297,6 +308,9 @@ SILENT = {
 }
 
 FOUND = {
+    "a tensor of which only that it is copied is known": (MOVED.format(moved="kept = net.cpu()"), ["XLA302"]),
+    "a tensor whose copy is looked at": (MOVED.format(moved="net.cpu().numpy()"), ["XLA302"]),
+    "a tensor beside a model": (MOVED.format(moved="run(net.cpu())"), ["XLA302"]),
     "a size that is a tensor, or a number that was read from one": (
         """
         class Model(nn.Module):

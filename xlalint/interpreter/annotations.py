@@ -31,6 +31,7 @@ from xlalint.abstract.values import (
     tensor,
 )
 from xlalint.api_tables.returns import ANY_RANK
+from xlalint.interpreter.device_loops import MOVING, models_of
 from xlalint.lowering import ir
 from xlalint.program.facts import Facts
 
@@ -54,6 +55,7 @@ _BUILTIN: Final[dict[str, Value]] = {
     "None": NONE,
     "Any": UNKNOWN,
 }
+_COPIES: Final = f".{MOVING}"
 _SEQUENCES: Final = {
     "list": "list",
     "List": "list",
@@ -371,6 +373,8 @@ class Annotations:
         for use in uses:
             if use == "[,]":
                 return arrays[0] if arrays else use
+            if use == _COPIES and param.name in info.answers(models_of):
+                continue
             if use.startswith(".") and self.tells(framework, use[1:]) and not self._is_refused(framework, use, uses):
                 return arrays[0] if arrays and self.arrays_have(use[1:]) else use
             if use.endswith(ir.PASSED) and self._takes_tensor(info.module, use.removesuffix(ir.PASSED)):

@@ -10,12 +10,15 @@ number that the host uses to slice its own data, to log, to save.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, Union
+from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.values import Const, Host, Sequence, Value, host, sequence
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
+
+if TYPE_CHECKING:
+    from xlalint.program.linker import FunctionInfo
 
 Loop = Union[ir.For, ir.While]
 
@@ -24,6 +27,11 @@ _COUNTING: Final = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
 _GOING_OVER: Final = _SHOWING | {"enumerate"}
+MOVING: Final = "cpu"
+"""A method by which tensors are copied to the host, and models moved there."""
+_OF_MODELS: Final = frozenset(
+    ("state_dict", "load_state_dict", "parameters", "named_parameters", "modules", "eval", "train", "zero_grad")
+)
 NAMED: Final = _SHOWING | _COUNTING
 """What is called to make what a loop counts by, if that has a name of its own."""
 
@@ -202,6 +210,30 @@ def find_owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[
         if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name in methods
     )
     return {path for path in found if path}
+
+
+def find_models(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """Find what a body takes for a model, and no tensor: it calls it, or asks it for what models alone have, before or after it moved it
+    (`net.cpu().state_dict()`)."""
+    found: set[str] = set()
+    for one in ir.walk(body):
+        if type(one) is ir.Call:
+            found.add(path_of(one.func))
+            if type(one.func) is ir.Attr and one.func.name in _OF_MODELS:
+                found |= {path_of(one.func.value), _name_moved(one.func.value)}
+    return frozenset(found - {""})
+
+
+def _name_moved(node: ir.Node) -> str:
+    """Return the name of what an expression moves to the host, "" of other expressions."""
+    if type(node) is not ir.Call or type(node.func) is not ir.Attr or node.func.name != MOVING:
+        return ""
+    return path_of(node.func.value)
+
+
+def models_of(info: FunctionInfo) -> frozenset[str]:
+    """Answer what a function takes for models."""
+    return find_models(info.body)
 
 
 def last_name(func: ir.Node) -> str:

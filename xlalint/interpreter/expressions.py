@@ -39,6 +39,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.builtin_calls import element_of, is_text, report_format, report_iteration, report_percent
+from xlalint.interpreter.device_loops import MOVING, find_models, models_of
 from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolong
@@ -46,6 +47,7 @@ from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
 from xlalint.interpreter.traced_arguments import as_recorded, is_taken_apart
 from xlalint.lowering import ir
+from xlalint.program.linker import ModuleInfo
 from xlalint.rules.codes import (
     ITEM,
     TENSOR_BOOL_OPERATOR,
@@ -105,7 +107,19 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
         framework = annotations.framework(frame.module)
         if framework and annotations.has_no_arrays(frame.module):
             value = tensor(framework, "b", sure=False)
+    if value is UNKNOWN and node.name == MOVING and path_of(node.value) in _name_models(frame):
+        return UNKNOWN
     return frame.interpreter.attribute(frame, value, node.name, node.at)
+
+
+def _name_models(frame: Frame) -> frozenset[str]:
+    """Return what the code takes for models."""
+    function = frame.function
+    return function.answers(models_of) if function is not None else frame.module.answers(_models_of_module)
+
+
+def _models_of_module(module: ModuleInfo) -> frozenset[str]:
+    return find_models(module.body)
 
 
 def _compares(node: ir.Node) -> bool:
