@@ -23,6 +23,16 @@ LAST = """
                     outs += [x, x + 1]
                 return pick(*outs[{last}:], **options)
         """
+KEPT = """
+        def predict(net, loader, on_device):
+            net.eval()
+            out = np.empty((9, 3))
+            {made}
+            for i, x in enumerate(loader):
+                y = torch.relu(net(x.to("xla")))
+                {filled}
+            return out
+        """
 MOVED = """
         def train(net, optimizer, loader):
             for x in loader:
@@ -32,6 +42,10 @@ MOVED = """
                 {moved}
         """
 SILENT = {
+    "a table of either kind, by a flag": KEPT.format(
+        made="if on_device: out = torch.empty(9, 3).to('xla')",
+        filled="if on_device: out[i : i + 1] = y\n                else: out[i : i + 1] = 0",
+    ),
     "a model that is saved from the host": MOVED.format(moved="torch.save(net.cpu().state_dict(), 'net.pt')"),
     "a model that is called": MOVED.format(moved="out = net.cpu()\n                net(x)"),
     "a model that is set to train elsewhere": MOVED.format(moved="net.train()\n                kept = net.cpu()"),
@@ -308,6 +322,7 @@ SILENT = {
 }
 
 FOUND = {
+    "a table of the host": (KEPT.format(made="pass", filled="out[i] = y"), ["XLA302"]),
     "a tensor of which only that it is copied is known": (MOVED.format(moved="kept = net.cpu()"), ["XLA302"]),
     "a tensor whose copy is looked at": (MOVED.format(moved="net.cpu().numpy()"), ["XLA302"]),
     "a tensor beside a model": (MOVED.format(moved="run(net.cpu())"), ["XLA302"]),

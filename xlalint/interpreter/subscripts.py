@@ -529,7 +529,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             _index_tensor(frame, target, member, index, writes=True)
             if reads or _is_packed(member, index, value):
                 frame.qualify(MASK_ASSIGNMENT, target.at, "augmented" if reads else "values")
-            if member.framework == ARRAYS and only_device(value) and not _must_be_on_host(frame, target, value):
+            if member.framework == ARRAYS and only_device(value) and not _must_be_on_host(frame, target, base, value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
             elif member.place == "cpu" and only_device(value) and _is_made_here(frame, target.value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a tensor in host memory")
@@ -547,9 +547,12 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
                 frame.interpreter.invoke(frame, info, member, [index, value], (), target.at)
 
 
-def _must_be_on_host(frame: Frame, target: ir.Sub, value: Value) -> bool:
+def _must_be_on_host(frame: Frame, target: ir.Sub, base: Value, value: Value) -> bool:
     """Return whether what fills a part of an array can only be in host memory: nothing proves it a tensor, and in a program that drives a
-    device one of that device could not be copied so. A single element may be one number, which can."""
+    device one of that device could not be copied so. A single element may be one number, which can. Where the array may be a tensor as
+    well, there is one for each kind of value."""
+    if only_device(base):
+        return True
     found = [one for one in members(value) if isinstance(one, Tensor)]
     if any(one.sure or not frame.libraries.of(one.framework).refuses_arrays for one in found):
         return False
