@@ -24,6 +24,9 @@ SILENT = {
     "texts that fields pad to one length": (
         "from torchtext.data import BucketIterator, Field\ntext = Field(fix_length=64)\nBucketIterator(ds, batch_size=8, train=True)"
     ),
+    "iterators of several splits, of one length": (
+        "from torchtext.data import BucketIterator, Field\ntext = Field(fix_length=64)\nBucketIterator.splits((a, b), batch_size=8)"
+    ),
     "an iterator of another library": "from mylib.data import BucketIterator\nBucketIterator(ds, batch_size=8, train=True)",
     "a map of something else": "def f(x):\n    return tokenizer(x, padding=True)\npool.map(f, xs)",
     "one length": "DataCollatorWithPadding(tokenizer, padding='max_length', max_length=128)",
@@ -66,6 +69,12 @@ SILENT = {
             return max(x["score"] for x in xs)
         DataLoader(ds, 8, drop_last=True, collate_fn=collate)
         """,
+    "the largest of numbers that have a name": """
+        def collate(xs):
+            scores = [x["score"] for x in xs]
+            return torch.zeros(len(xs), 8), max(scores)
+        DataLoader(ds, 8, drop_last=True, collate_fn=collate)
+        """,
     "a length that is rounded up": """
         def collate(xs):
             longest = (max(map(len, xs)) + 31) // 32 * 32
@@ -74,6 +83,20 @@ SILENT = {
         """,
 }
 FOUND = {
+    "the largest of lengths that have a name": (
+        """
+        def collate(xs):
+            lengths = [len(x) for x in xs]
+            out = torch.zeros(len(xs), max(lengths))
+            return out
+        DataLoader(ds, 8, drop_last=True, collate_fn=collate)
+        """,
+        ["XLA401:warning"],
+    ),
+    "iterators of several splits": (
+        "from torchtext.legacy.data import BucketIterator\na, b = BucketIterator.splits((a, b), batch_size=8)",
+        ["XLA401:warning"],
+    ),
     "texts that fields pad": (
         "from torchtext.data import BucketIterator\nBucketIterator(ds, batch_size=8, train=True)",
         ["XLA401:warning"],

@@ -165,9 +165,9 @@ def _adds_longest(batch: ir.Node, function: FunctionInfo) -> bool:
 
 @asks_about("torch", "builtins.max", reach=Reach.COMPILED, leads=False)
 def check_longest(call: CallSite) -> None:
-    """`max(len(x) for x in batch)` in a collate function, unless it is rounded up."""
+    """`max(len(x) for x in batch)` in a collate function, also of lengths that have a name, unless it is rounded up."""
     frame = call.frame
-    if not frame.interpreter.collating or frame.function is None or not _measures(call.node):
+    if not frame.interpreter.collating or frame.function is None or not _measures(call.node, frame.function):
         return
     if not _rounds(frame.function):
         framework = consumer(frame)
@@ -175,7 +175,10 @@ def check_longest(call: CallSite) -> None:
 
 
 _TEXT_ITERATORS: Final = tuple(
-    f"torchtext.{home}.{name}" for home in ("data", "legacy.data") for name in ("BucketIterator", "Iterator")
+    f"torchtext.{home}.{name}{made}"
+    for home in ("data", "legacy.data")
+    for name in ("BucketIterator", "Iterator")
+    for made in ("", ".splits")
 )
 
 
@@ -278,11 +281,11 @@ def _nodes(frame: Frame, text: bytes) -> list[object]:
     return [node for body in bodies for node in ir.walk(body)]
 
 
-def _measures(node: ir.Call) -> bool:
+def _measures(node: ir.Call, function: FunctionInfo) -> bool:
     """Return whether a call asks for the largest of lengths."""
     if len(node.args) != 1:
         return False
-    for one in ir.walk(node.args[0]):
+    for one in ir.walk(assigned_once(node.args[0], function.body)):
         if type(one) is ir.Call and type(one.func) is ir.Name and one.func.id == "len":
             return True
         if type(one) is ir.Attr and one.name in ("shape", "size"):
