@@ -429,18 +429,18 @@ FOUND_CALLS = {
     "behind the call": (
         "self.average = np.mean(loss)",
         "for x in batches:\n        trainer.train(x)",
-        ["`loss` behind"],
+        ["`loss` after"],
     ),
     "what a method gives on": (
         "pass",
         "for x in batches:\n        print(float(trainer.losses(x)['loss']))",
         ["in each"],
     ),
-    "what a helper prints": ("pass", "for x in batches:\n        log(trainer.train_step(x))", ["`value` behind"]),
+    "what a helper prints": ("pass", "for x in batches:\n        log(trainer.train_step(x))", ["`value` after"]),
     "what is given to a helper that prints": (
         "pass",
         "for x in batches:\n        log(trainer.losses(x)['loss'])",
-        ["`value` behind"],
+        ["`value` after"],
     ),
     "a number that is read and printed": (
         "pass",
