@@ -45,18 +45,15 @@ def check_programs(grammar: Grammar, pairs: Any) -> None:
     @given(programs(grammar))
     def check(text: str) -> None:
         nonlocal changed
-        compared: set[str] = set()
         for unsafe in (False, True):
-            changed += fixes_well(grammar, text, pairs, compared, unsafe=unsafe)
+            changed += fixes_well(grammar, text, pairs, unsafe=unsafe)
 
     check()
     assert changed, "no program of the grammar has a fix"
 
 
-def fixes_well(grammar: Grammar, text: str, pairs: Any, compared: set[str], *, unsafe: bool) -> bool:
-    """Whether there is a fix; it must be a good one. What was `compared` is not compared again: where unsafe fixes are asked for, safe ones
-    may be all there are.
-    """
+def fixes_well(grammar: Grammar, text: str, pairs: Any, *, unsafe: bool) -> bool:
+    """Whether there is a fix; it must be a good one."""
     target = grammar.target or TARGETS[grammar.framework]
     after, done = fixed(text, unsafe=unsafe, target=target)
     assert not done.report.failures, done.report.failures
@@ -67,9 +64,6 @@ def fixes_well(grammar: Grammar, text: str, pairs: Any, compared: set[str], *, u
         return False
     assert fixed(after, unsafe=unsafe, target=target)[0] == after, f"a second run changes\n{after}"
     exact = all(finding.fix is not None and finding.fix.applicability == "safe" for finding in done.findings)
-    if exact and after in compared:
-        return True
-    compared.add(after)
     unlike = tuple(one for one in grammar.unlike if one == "signs") if exact else grammar.unlike
     found = pairs.differences(grammar.framework, text, after, exact=exact, unlike=unlike)
     assert not found, "\n".join([*found, text, "# fixed:", after])
