@@ -736,8 +736,9 @@ class Drivers:
                 told[path] = frozenset(words)
             if looping or Role.LEADS in callees.values():
                 around.add(path)
-            if looping and all(role is Role.LOOPS for role in callees.values()):
-                passes |= {path} if all(self._body_of(callee).passes_over_data() for callee in looping) else set()
+            loops_alone = bool(looping) and len(looping) == len(callees)
+            if loops_alone and all(self._body_of(callee).passes_over_data() for callee in looping):
+                passes.add(path)
         found = Calls(told, frozenset(around), frozenset(passes))
         if found == known:
             return None
