@@ -14,12 +14,15 @@ pytest.importorskip("pygls")
 from lsprotocol import types
 
 from xlalint.project.session import Session
+from xlalint.server.actions import Actions
 from xlalint.server.analyst import Analyst, OutdatedError
-from xlalint.server.documents import Documents
+from xlalint.server.documents import Documents, Snapshot
+from xlalint.server.edits import Edits
 from xlalint.server.preferences import Preferences, preferences
 from xlalint.server.workspace import Workspace
 
 MODEL = "import torch\n\n\ndef f(x: torch.Tensor):\n    return x.item()\n"
+FILLS = "import torch, torch_xla\n\n\ndef f(x: torch.Tensor):\n    x = x * 2\n    x[x > 1] = 0.0\n    return x\n"
 
 
 def test_what_fails_is_told_and_the_next_job_is_done() -> None:
@@ -159,6 +162,36 @@ def test_after_a_crash_the_program_is_read_anew(tmp_path: Path, monkeypatch: pyt
     workspace.recover()
     workspace.change(changed)
     assert outlet.published[-1] == (uri, 2, ["XLA302"])
+    workspace.end()
+
+
+def test_what_fixes_all_is_ready_before_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where another file leads to the document's findings, and after the document was changed; and it is worked out once."""
+    (tmp_path / "model.py").write_text(FILLS)
+    (tmp_path / "other.py").write_text(
+        "import torch\nfrom model import f\n\n\ndef g(x: torch.Tensor):\n    return f(x)\n"
+    )
+    uri = (tmp_path / "model.py").as_uri()
+    workspace, documents = Workspace(Outlet()), Documents()
+    workspace.start([str(tmp_path)], {}, Preferences({"python": ""}))
+
+    def all_fixes(snapshot: Snapshot) -> list[Edits]:
+        session = workspace.session_of(snapshot.path)
+        assert session is not None
+        return Actions(
+            session, snapshot, workspace.diagnostics(), None, workspace.answers, unsafe=session.settings.unsafe_fixes
+        ).all_fixes()
+
+    for version, text in enumerate((FILLS, FILLS.replace("x * 2", "x * 3")), 1):
+        opened = documents.open(types.TextDocumentItem(uri, "python", version, text))
+        assert opened is not None
+        workspace.open(opened)
+        while workspace.work():
+            pass
+        with monkeypatch.context() as asked:
+            asked.setattr(Actions, "_fix_everything", lambda _: pytest.fail("was not ready"))
+            assert len(all_fixes(opened)) == 1
+            assert not workspace.work()
     workspace.end()
 
 

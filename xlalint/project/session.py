@@ -406,8 +406,11 @@ class Session:
 
     def state(self, path: str) -> tuple[object, ...]:
         """Return what answers about a file depend on: the texts of all files, and what was found in this one."""
-        texts = hash(tuple(entry.digest for entry in self._lowered.values()))
-        return texts, id(self._followed), bool(self._pending), self.findings(path)
+        return self.texts(), id(self._followed), bool(self._pending), self.findings(path)
+
+    def texts(self) -> int:
+        """Return a number that is another one where the text of any file is."""
+        return hash(tuple(entry.digest for entry in self._lowered.values()))
 
     def unsettled(self, path: str) -> bool:
         """Return whether the findings of a file may be others than those that were worked out last."""

@@ -110,9 +110,12 @@ class Actions:
 
     def _fix_everything(self) -> list[Edits]:
         before = self.snapshot.content
+        own = Report(self.proposals(), 1, self.session.failures.get(self.path, []))
 
         def check(contents: Mapping[str, bytes], _: object) -> Report:
-            self.session.change(self.path, contents.get(self.path, before))
+            if self.path not in contents:
+                return own
+            self.session.change(self.path, contents[self.path])
             self.session.settle()
             return Report(self.session.proposals(self.path), 1, self.session.failures.get(self.path, []))
 
@@ -120,6 +123,7 @@ class Actions:
             fixed = fix(check, lambda _: before, unsafe=self.unsafe)
         finally:
             self.session.change(self.path, before)
+        self.session.settle()  # or the answer would be one about a program that is still at work
         made = fixed.files.get(self.path)
         return between(self.snapshot, made.after, self.diagnostics) if made is not None else []
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -71,6 +72,7 @@ class Workspace:
         self._changed = False
         self.layout = self._shown = 0
         self.answers = Answers()
+        self._foreseen: dict[str, tuple[Snapshot, int]] = {}
 
     # ------------------------------------------------------------------------------------------------- folders
 
@@ -276,6 +278,7 @@ class Workspace:
         if self._open.pop(path, None) is None:
             return
         self.answers.forget(path)
+        self._foreseen.pop(path, None)
         program = self._loose.pop(path, None)
         if program is not None:
             program.close()
@@ -395,12 +398,12 @@ class Workspace:
     def _foresee(self, path: str) -> bool:
         """Have the fixes of a document ready before they are asked for; whether that was left to do."""
         session, snapshot = self._session(path), self._open[path]
-        if session is None or "proposals" in self.answers.about(session, snapshot):
+        if session is None or self._foreseen.get(path) == (state := (snapshot, session.texts())):
             return False
-        try:
-            Actions(session, snapshot, self.diagnostics(), None, self.answers, unsafe=False).proposals()
-        except SourceError:
-            return False
+        unsafe = session.settings.unsafe_fixes
+        with suppress(SourceError):
+            Actions(session, snapshot, self.diagnostics(), None, self.answers, unsafe=unsafe).all_fixes()
+        self._foreseen[path] = state
         return True
 
     def _differs(self, path: str) -> bool:
