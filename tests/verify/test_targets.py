@@ -175,6 +175,19 @@ def test_one_that_cannot_be_run_leaves_the_others() -> None:
     assert [type(target) for target in found] == [TargetError, Target]
 
 
+def test_a_mark_that_cannot_be_read_leaves_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "marked.py"
+    file.write_text(
+        "import jax\n# xlalint: inputs(x=thing)\ndef f(x): ...\n# xlalint: inputs(x='f32[8]')\ndef g(x): ...\n"
+    )
+    wrong, right = targets_of([str(file)], [], Told())
+    assert isinstance(wrong, TargetError) and f"{file}:2: input `x`" in str(wrong)
+    assert isinstance(right, Target) and right.subject.name == "g"
+    (wrong,) = targets_of([f"{file}:f"], [], Told())
+    (right,) = targets_of([f"{file}:g"], [], Told())
+    assert isinstance(wrong, TargetError) and isinstance(right, Target)
+
+
 @pytest.mark.parametrize(
     ("imports", "torch_backend", "backend"),
     [

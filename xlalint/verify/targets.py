@@ -25,7 +25,7 @@ from xlalint.verify.backends import USUAL, choose_installed
 from xlalint.verify.exports import find_definitions, is_lazy
 from xlalint.verify.inputs import SpecError, merge_specs, parse_inputs
 from xlalint.verify.inputs.containers import nest
-from xlalint.verify.inputs.marks import Definition, Mark, callables, definition, marks
+from xlalint.verify.inputs.marks import Definition, Mark, MarkError, callables, definition, read_marks
 from xlalint.verify.inputs.signatures import Signature, signature_of
 from xlalint.verify.model import Place, Specs, Subject
 
@@ -145,7 +145,7 @@ def _find_named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterat
         return
     try:
         module = module_of(file)
-        found = marks(module.text, module.file)
+        found = read_marks(module.text, module.file)
     except (TargetError, SpecError) as error:
         yield error if isinstance(error, TargetError) else TargetError(str(error))
         return
@@ -156,7 +156,9 @@ def _find_named(text: str, entries: Sequence[VerifyEntry], told: Told) -> Iterat
         hint = f"; name one, as in `{text}:{names[0]}`" if names else ""
         yield TargetError(f"{text} declares nothing to verify: no `# xlalint: inputs(...)` above a function{hint}")
     for mark in found:
-        if mark.name not in configured:
+        if isinstance(mark, MarkError):
+            yield TargetError(str(mark))
+        elif mark.name not in configured:
             yield from _single(f"{file}:{mark.name}", told, None)
     for entry in own:
         yield from _single(entry.target, told, entry)
@@ -276,7 +278,7 @@ def specs_of(module: Module, name: str, node: Definition | None, place: Place, s
     Raises: TargetError where some are unknown, or are none of its; SpecError.
     """
     found = [parse_inputs(text) for text in said if text]
-    mark = _mark(marks(module.text, module.file), name)
+    mark = _mark(read_marks(module.text, module.file), name)
     found += [mark.specs] if mark else []
     signature = signature_of(node) if node is not None else Signature(Specs({}), {})
     whole = merge_specs([*found, signature.specs])
@@ -313,11 +315,17 @@ def _guess(parameter: str) -> str:
     return "i64[8] 0..3" if any(one in word for one in integers) else "f32[8,16]"
 
 
-def _mark(found: Sequence[Mark], name: str) -> Mark | None:
-    """The mark of a function or method; for a method without one, that of its class, and for a class that of the method that calls it."""
-    named = {mark.name: mark for mark in found}
+def _mark(found: Sequence[Mark | MarkError], name: str) -> Mark | None:
+    """The mark of a function or method; for a method without one, that of its class, and for a class that of the method that calls it.
+
+    Raises: MarkError where it cannot be read.
+    """
+    named = {mark.name: mark for mark in found if mark.name}
     names = (name, name.rpartition(".")[0], *(f"{name}.{method}" for method in CALLED))
-    return next((named[one] for one in names if one in named), None)
+    mark = next((named[one] for one in names if one in named), None)
+    if isinstance(mark, MarkError):
+        raise mark
+    return mark
 
 
 def find_declared(entries: Sequence[VerifyEntry], file: str, name: str) -> VerifyEntry | None:

@@ -28,7 +28,8 @@ HELD = [
 # Written inputs, and why they are none.
 REFUSED = {
     "a function that is not known": ("f=swish2", "not a function that is known"),
-    "an attribute": ("f=torch.relu", "not a literal"),
+    "an attribute": ("f=torch.addmm", "not a function that is known"),
+    "one of another module": ("f=mine.relu", "not a function that is known"),
     "a lambda": ("f=lambda x: x", "not a literal"),
     "a call of a call": ("f=make()(1)", "not a literal"),
     "an iterator of no list": ("f=iter(3)", "not a literal"),
@@ -83,6 +84,12 @@ def test_texts_are_written_within_their_containers() -> None:
 def test_what_cannot_be_read_is_refused(text: str, why: str) -> None:
     with pytest.raises(SpecError, match=why):
         parse_inputs(text)
+
+
+@pytest.mark.parametrize("text", ["torch.tanh", "jnp.tanh", "tf.tanh", "jax.numpy.tanh", "tanh"])
+def test_a_function_may_be_written_as_code_does(text: str) -> None:
+    assert parse_inputs(f"f={text}") == parse_inputs("f=tanh")
+    assert parse_inputs("f=F.gelu") == parse_inputs("f=gelu") == parse_inputs("f=jax.nn.gelu")
 
 
 @pytest.mark.parametrize("text", WRITTEN)

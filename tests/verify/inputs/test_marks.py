@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from xlalint.verify.inputs import SpecError, parse_inputs
-from xlalint.verify.inputs.marks import callables, definition, marks
+from xlalint.verify.inputs.marks import Mark, MarkError, callables, definition, marks, read_marks
 
 TEXT = '''
 import jax
@@ -84,6 +84,14 @@ def test_what_cannot_be_read_names_its_line(text: str, line: int, message: str) 
     with pytest.raises(SpecError, match=message) as caught:
         marks(text, "model.py")
     assert str(caught.value).startswith(f"model.py:{line}: ")
+
+
+def test_what_can_be_read_is_kept_beside_what_cannot() -> None:
+    text = "# xlalint: inputs(x='f32[8]')\ndef f(x): ...\n# xlalint: inputs(x=thing)\ndef g(x): ...\n# xlalint: input(x=1)\nx = 1\n"
+    first, second, third = read_marks(text, "model.py")
+    assert isinstance(first, Mark) and first.name == "f"
+    assert isinstance(second, MarkError) and second.name == "g" and str(second).startswith("model.py:3: input `x`")
+    assert isinstance(third, MarkError) and third.name == ""
 
 
 @pytest.mark.parametrize("text", ["", "def f(:", "# xlalint: ignore[XLA101]\nx = 1", "# xlalint: noqa (all)\nx"])

@@ -61,9 +61,25 @@ def function_of(name: str, framework: str) -> Any:
     return found
 
 
+def named_by(text: str) -> str | None:
+    """The name of ours for a function that is written as Python text does, `torch.tanh`, `F.gelu` or `jax.nn.relu`; None for others."""
+    return _WRITTEN.get(text)
+
+
 def text_of(name: str, framework: str) -> str:
     """Write the function of a name as Python text does, with the usual names of modules."""
     if name == DEVICE:
         return str(getattr(_DEVICES, framework))
     module, _, path = getattr(FUNCTIONS[name], framework).partition(":")
     return f"{_ALIASES.get(module, module)}.{path}"
+
+
+def _spellings(place: str) -> list[str]:
+    module, _, path = place.partition(":")
+    whole = f"{module}.{path}"
+    short = [f"{_ALIASES[module]}.{path}"] if module in _ALIASES else []
+    return [whole, *short, *(f"{one}.{path.rpartition('.')[2]}" for one in _SHORT.get(whole.rpartition(".")[0], ()))]
+
+
+_SHORT = {"torch.nn.functional": ("F", "nn.functional"), "jax.nn": ("nn",)}
+_WRITTEN = {text: name for name, places in FUNCTIONS.items() for place in places for text in _spellings(place)}

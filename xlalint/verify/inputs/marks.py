@@ -32,12 +32,32 @@ class Mark(NamedTuple):
     specs: Specs
 
 
+class MarkError(SpecError):
+    """A mark that cannot be read; `name` is what it stands above, "" where that is nothing that can be called."""
+
+    def __init__(self, message: str, name: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+
+
 def marks(text: str, file: str) -> list[Mark]:
     """All marks of a file, in order; `file` is for messages.
 
     Raises: SpecError naming file and line for a mark that cannot be read, or that stands above nothing that can be called.
     """
-    found = [comment for comment in comments(text, _CALL) if _is_mark(comment, file)]
+    read = read_marks(text, file)
+    for one in read:
+        if isinstance(one, SpecError):
+            raise one
+    return [one for one in read if isinstance(one, Mark)]
+
+
+def read_marks(text: str, file: str) -> list[Mark | MarkError]:
+    """All marks of a file, in order, and what is wrong with those that cannot be read.
+
+    Raises: SpecError for a file with marks that is not Python.
+    """
+    found = [comment for comment in comments(text, _CALL) if _looks_like_mark(comment)]
     if not found:
         return []
     try:
@@ -46,7 +66,8 @@ def marks(text: str, file: str) -> list[Mark]:
         line = getattr(error, "lineno", None) or 1
         raise SpecError(f"{file}:{line}: not Python: {error}") from None
     named = dict(_definitions(tree))
-    return [_mark(comment, _LINE_END.split(text), named, file) for comment in found]
+    lines = _LINE_END.split(text)
+    return [_mark(comment, lines, named, file) for comment in found]
 
 
 def definition(tree: ast.Module, name: str) -> Definition | None:
@@ -60,30 +81,31 @@ def callables(tree: ast.Module) -> list[str]:
     return list(dict.fromkeys(name for _, (name, _, within) in _definitions(tree) if not within))
 
 
-def _is_mark(comment: Comment, file: str) -> bool:
+def _looks_like_mark(comment: Comment) -> bool:
     match = _CALL.match(comment.text)
-    if match is None or match["verb"] == _VERB:
-        return match is not None
-    if get_close_matches(match["verb"].lower(), [_VERB], n=1, cutoff=0.6):
-        raise SpecError(f"{file}:{comment.row}: unknown mark `{match['verb']}(...)`; did you mean `{_FORM}`?")
-    return False
+    return match is not None and bool(get_close_matches(match["verb"].lower(), [_VERB], n=1, cutoff=0.6))
 
 
-def _mark(comment: Comment, lines: list[str], named: dict[int, tuple[str, Definition, bool]], file: str) -> Mark:
+def _mark(
+    comment: Comment, lines: list[str], named: dict[int, tuple[str, Definition, bool]], file: str
+) -> Mark | MarkError:
     where = f"{file}:{comment.row}"
+    match = _CALL.match(comment.text)
+    name, _, within = named.get(comment.covers, ("", None, False)) if comment.alone else ("", None, False)
+    if match is not None and match["verb"] != _VERB:
+        return MarkError(f"{where}: unknown mark `{match['verb']}(...)`; did you mean `{_FORM}`?", name)
     if not comment.alone:
-        raise SpecError(f"{where}: `{_FORM}` belongs on a line of its own, above the function, method or class")
-    if comment.covers not in named:
-        raise SpecError(f"{where}: the mark stands above no function, method or class; write it directly above one")
-    name, _, within = named[comment.covers]
+        return MarkError(f"{where}: `{_FORM}` belongs on a line of its own, above the function, method or class")
+    if not name:
+        return MarkError(f"{where}: the mark stands above no function, method or class; write it directly above one")
     if within:
-        raise SpecError(
+        return MarkError(
             f"{where}: `{name}` is inside a function and cannot be called from outside; move it to the module"
         )
     try:
         return Mark(name, comment.row, parse_inputs(_inside(comment, lines)))
     except SpecError as error:
-        raise SpecError(f"{where}: {error}") from None
+        return MarkError(f"{where}: {error}", name)
 
 
 def _inside(comment: Comment, lines: list[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Union
 
 from xlalint.verify.inputs.conditions import ConditionError, check_condition, is_condition
 from xlalint.verify.inputs.containers import ITERATOR, Made, access_of, flatten, holds_array, nest, root_of, write
-from xlalint.verify.inputs.functions import NAMED
+from xlalint.verify.inputs.functions import NAMED, named_by
 from xlalint.verify.model import ArraySpec, Literally, NamedFunction, Spec, Specs
 
 DTYPES = {
@@ -187,7 +187,7 @@ def _literal(name: str, node: ast.expr) -> object:
         return _read(node)
     except (ValueError, TypeError, SyntaxError, RecursionError):
         text = ast.unparse(node)
-        if isinstance(node, ast.Name):
+        if isinstance(node, (ast.Name, ast.Attribute)):
             raise SpecError(
                 f"input `{name}`: `{text}` is not a function that is known here ({', '.join(sorted(NAMED))})"
             ) from None
@@ -206,6 +206,8 @@ def _read(node: ast.expr) -> object:
         return (list if isinstance(node, ast.List) else tuple)(map(_read, node.elts))
     if isinstance(node, ast.Name) and node.id in NAMED:
         return NamedFunction(node.id)
+    if isinstance(node, ast.Attribute) and (known := named_by(ast.unparse(node))) is not None:
+        return NamedFunction(known)
     if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
         return _read_call(node, ast.unparse(node.func))
     return ast.literal_eval(node)
