@@ -83,8 +83,8 @@ class Semantics:
       `accepts_numbers`: its functions take numbers for tensors. `takes_lists`: so does its arithmetic lists, which no tensor repeats.
       `passed_as_numbers`: its tensors of one element are passed where numbers are asked for. `host_memory`: its tensors may be there.
     - `reads_scalar_index`: an index of one element is read on the host. `unclear_masks`: an index of which nothing is known is
-      reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity(release, writes)` is that of
-      a tensor as the bound of a slice.
+      reported as a mask. `indexer` is the attribute that gives functional updates (`x.at[i]`). `slice_severity` is that of a tensor as the
+      bound of a slice.
     - `of_argument(call, spec, node)` is a case as it is for the expression that is passed: an argument of the graph, or what it computes.
     - `withholds(call, spec)` is true of a call that the program has set not to do what a table says of it.
     - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
@@ -173,7 +173,7 @@ class Semantics:
         reads_scalar_index: bool = False,
         unclear_masks: bool = False,
         indexer: str = "",
-        slice_severity: Callable[[tuple[int, ...], bool], tuple[tuple[str, str], ...]] | None = None,
+        slice_severity: tuple[tuple[str, str], ...] = (),
         stages_loops: bool = False,
         withholds: Callable[[LibraryCall, Spec], bool] | None = None,
         of_argument: Callable[[LibraryCall, Spec, ir.Node], Spec] | None = None,

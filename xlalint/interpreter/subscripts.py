@@ -423,11 +423,7 @@ def _check_slice(frame: Frame, node: ir.Sub, base: Tensor, part: Sequence, part_
         ):  # the host waits, but no graph has the bound in it
             frame.report(ITEM, node.at, bound, bound_node, "bounds a slice of host memory")
             continue
-        severity = (
-            semantics.slice_severity(frame.module.taught.release, writes)
-            if semantics.slice_severity is not None
-            else ()
-        )
+        severity = semantics.slice_severity
         frame.report(VALUE_SIZED_SHAPE, node.at, bound, bound_node, "bounds a slice", severity=severity)
 
 

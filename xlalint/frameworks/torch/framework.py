@@ -387,7 +387,6 @@ _SEMANTICS = Semantics(
     },
     withholds=calls.withholds,
     of_argument=graph_arguments.of_argument,
-    slice_severity=graph_arguments.slice_severity,
     whole_graph=whole_graphs.whole_graph,
     splits_graphs=True,
     defers_equality=True,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from xlalint.lowering import ir
 
 _TARGET: Final = "torch_compile"
-_TRACES_SLICES: Final = (2, 13)
 _OFF: Final = (_TARGET, "off")
 
 
@@ -46,8 +45,3 @@ def of_argument(call: LibraryCall, spec: Spec, node: ir.Node) -> Spec:
 
 def _is_fraction(value: Value) -> bool:
     return any(type(member) is Tensor and member.dtype == "f" for member in members(value))
-
-
-def slice_severity(release: tuple[int, ...], writes: bool) -> tuple[tuple[str, str], ...]:
-    """Return how bad a slice up to a tensor is: since 2.13 Dynamo traces those that are read."""
-    return (_OFF,) if release >= _TRACES_SLICES and not writes else ()
