@@ -42,6 +42,19 @@ def step(x: tf.Tensor):
 def predict(x: tf.Tensor):
     return tf.matmul(x, w)
 """
+EPISODE = """
+from envs import make
+
+env = make("humanoid")
+reset, act = jax.jit(env.reset), jax.jit(make.policy())
+go = {0}
+state = reset(key)
+for i in range(1000):
+    state = go(state, act(state.obs))
+    {1}
+    if state.done:
+        break
+"""
 LOOP = """
 def train(params, loader):
     best = 1e9
@@ -119,6 +132,11 @@ def evaluate(params, agent, loader):
 """
 
 SILENT = {
+    "an episode that the device simulates": EPISODE.format("jax.jit(env.step)", "total += float(state.reward)"),
+    "episodes that the device simulates side by side": EPISODE.format(
+        "jax.jit(jax.vmap(env.step))", "kept.append(state)"
+    ),
+    "what is no array": LOOP.format("print(float(metrics['loss']) if not hasattr(metrics['loss'], 'dtype') else 0)"),
     "of a method that goes over its metrics, once": (
         "class Agent:\n    def __init__(self, params):\n        self.params = params\n\n    def update(self, b):\n"
         "        self.params, told = step(self.params, b)\n        for name, value in told.items():\n"
@@ -395,6 +413,9 @@ SILENT = {
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
 }
 FOUND = {
+    "an episode of which an agent learns": EPISODE.format("jax.jit(env.step)", "agent.update(state)"),
+    "steps of what nobody resets": EPISODE.format("jax.jit(trainer.step)", "kept.append(state)"),
+    "what is an array": LOOP.format("print(float(metrics['loss']) if hasattr(metrics['loss'], 'dtype') else 0)"),
     "of a method that goes over its metrics": (
         "class Agent:\n    def __init__(self, params):\n        self.params = params\n\n    def update(self, b):\n"
         "        self.params, told = step(self.params, b)\n        for name, value in told.items():\n"

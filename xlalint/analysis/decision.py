@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from xlalint.abstract.values import Tensor
 from xlalint.analysis.chains import Link, Reach, chains_of, hosts_of_replicas, tracer_at, walk_calls
 from xlalint.analysis.costs import costs_of
-from xlalint.analysis.hazard import Confidence
+from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.frameworks.base import Platforms, reaches
 from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.platforms import around_compiled, needed_reach
@@ -175,6 +175,8 @@ class Decisions:
     def cost_of(self, pending: PendingHazard, reach: Reach, verdict: Verdict) -> Cost | None:
         """How often a hazard costs; None of what is no matter of how often code runs, or in which runs: a setting."""
         policy = self._policies.get(pending.rule, NO_POLICY)
+        if verdict.variant in _AT_EACH_TURN:  # whatever leads to the loop that waits
+            return pending.rate.of(Cost(Frequency.ONCE))
         if verdict.of_host or policy.counts_in(pending.framework) == "anywhere":
             return None
         entered = self._costs.get(reach[0])
@@ -257,7 +259,8 @@ class Decisions:
                 return "runs once"
         if variant in (*_AT_EACH_TURN, AGAIN) and root.context.module.testing:
             return "runs once"
-        if context.module.testing and (variant in _AT_EACH_TURN or (policy.only_repeated and variant != UNHASHABLE)):
+        slow = variant in _AT_EACH_TURN or policy.shapes_batches or (policy.only_repeated and variant != UNHASHABLE)
+        if context.module.testing and slow:
             return "runs once"  # what is slow in a test is the test
         if variant == CALLED and context not in self._find_called_at_turns():
             return "runs once"

@@ -71,6 +71,7 @@ from xlalint.interpreter.turn_flow import (
     feeds_next_turn,
     given_with,
     gives_to_next_turn,
+    plays_episode,
     reads_at_end,
 )
 from xlalint.lowering import ir
@@ -448,7 +449,7 @@ class Frame:
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = spelling(node) if node is not None else ""
         confidence = Confidence.CERTAIN if value.sure else Confidence.LIKELY
-        rate = ALWAYS.in_steps(Frequency.STEP)
+        rate = ALWAYS.in_steps(Frequency.EVALUATION if variant == COLLECTED else Frequency.STEP)
         read = PendingHazard(ITEM, at, statement, value.framework, confidence, spelled, "", variant, rate=rate)
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
         if variant == LOOP and turn is not None:
@@ -469,9 +470,11 @@ class Frame:
 
     def settle_turns(self, turn: LoopTurns) -> None:
         """Say of what was read and called in the turns of a loop what that costs, now that the whole of a turn is known."""
-        if turn.takes_many and not takes_step(turn.loop):
+        many = turn.takes_many and not takes_step(turn.loop)
+        if many or (turn.reads and plays_episode(turn.loop, body_of(self))):
             for read in turn.reads:
                 read.variant = COLLECTED
+                read.rate = ALWAYS.in_steps(Frequency.EPOCH if many else Frequency.EVALUATION)
             return
         for context, at in turn.called.items():
             if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):

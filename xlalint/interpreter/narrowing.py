@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 
 _SIGNATURES: Final = ("signature", "getfullargspec")
+_OF_ANY_ARRAY: Final = ("dtype", "shape")
+"""Attributes of which one that is missing tells that something is no array, of whatever framework."""
 
 
 def assume(frame: Frame, node: ir.Node, wanted: bool) -> None:
@@ -266,12 +268,20 @@ def _assume_call(frame: Frame, node: ir.Call, wanted: bool) -> None:
     elif last in frame.libraries.tests and len(node.args) == 1:
         framework = frame.libraries.tests[last]
         _refine(frame, node.args[0], lambda value: _tensors_only(value, framework, wanted))
-    elif last == "isscalar" and len(node.args) == 1 and wanted:
+    elif (last == "isscalar" and len(node.args) == 1 and wanted) or (not wanted and _asks_for_array(node)):
         _refine(frame, node.args[0], lambda value: _tensors_only(value, "", False))
     elif name in ("all", "any") and len(node.args) == 1 and (name == "all") is wanted:
         _assume_each(frame, node.args[0], wanted)
     elif name and not node.keywords:
         _assume_guard(frame, node, wanted)
+
+
+def _asks_for_array(node: ir.Call) -> bool:
+    """Return whether a call asks for what any array has: `hasattr(x, "dtype")`."""
+    if path_of(node.func) != "hasattr" or len(node.args) != 2:
+        return False
+    asked = node.args[1]
+    return type(asked) is ir.Const and asked.value in _OF_ANY_ARRAY
 
 
 def _assume_each(frame: Frame, node: ir.Node, wanted: bool) -> None:

@@ -223,10 +223,13 @@ def is_choice(default: Value) -> bool:
 
 
 def static_places(info: FunctionInfo, static: tuple[object, ...]) -> frozenset[int]:
-    """Number the parameters that `static` names or numbers."""
+    """Number the parameters that `static` names or numbers: a number that no parameter has makes none static, unless `*args` takes it."""
     params = info.params
-    places = [item % max(len(params), 1) for item in static if isinstance(item, int)]
-    return frozenset((*places, *(i for i, param in enumerate(params) if param.name in static)))
+    count = len(params)
+    rest = [i for i, param in enumerate(params) if param.kind == "*"]
+    places = [item % count for item in static if isinstance(item, int) and -count <= item < count]
+    beyond = rest if any(isinstance(item, int) and item >= count for item in static) else ()
+    return frozenset((*places, *beyond, *(i for i, param in enumerate(params) if param.name in static)))
 
 
 def static_arguments(args: tuple[Value, ...], places: frozenset[int]) -> tuple[Value, ...]:

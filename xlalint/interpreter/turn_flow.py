@@ -6,14 +6,29 @@ Only the source of the loop is looked at: which names its statements assign, of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeGuard
+from typing import Final, NamedTuple, TypeGuard
 
-from xlalint.interpreter.device_loops import Loop
+from xlalint.interpreter.device_loops import Loop, last_name
 from xlalint.interpreter.loop_names import names_read_first
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 _Assigned = list[tuple[set[str], ir.Node]]
+# What is called where something is learned of the turns of a loop.
+_LEARNING: Final = frozenset(
+    (
+        "apply_gradients",
+        "apply_updates",
+        "fit",
+        "grad",
+        "learn",
+        "optimize",
+        "train",
+        "train_step",
+        "update",
+        "value_and_grad",
+    )
+)
 
 
 class AskedOfCalls(NamedTuple):
@@ -75,6 +90,31 @@ def adds_up(loop: Loop, read: ir.Node) -> bool:
 
 def _makes_list(node: ir.Node) -> bool:
     return isinstance(node, ir.Display) or (isinstance(node, ir.Call) and path_of(node.func) in ("list", "tuple"))
+
+
+def plays_episode(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether the turns of a loop of a body go on in a simulation that the device runs, and nothing there learns of it.
+
+    A simulation is an object that is reset, and whose `step` is compiled: `step = jax.jit(env.step)`.
+    """
+    calls = [one for one in ir.walk(loop.body) if isinstance(one, ir.Call)]
+    if any(last_name(one.func) in _LEARNING for one in calls):
+        return False
+    called = {one.func.id for one in calls if isinstance(one.func, ir.Name)}
+    simulated = {
+        path_of(part.value)
+        for one in ir.walk(body)
+        if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call) and not called.isdisjoint(_list_targets(one))
+        for part in ir.walk(one.value.args)
+        if isinstance(part, ir.Attr) and part.name == "step"
+    }
+    return bool(simulated) and any(
+        isinstance(one, ir.Attr) and one.name == "reset" and path_of(one.value) in simulated for one in ir.walk(body)
+    )
+
+
+def _list_targets(assign: ir.Assign) -> set[str]:
+    return {target.id for target in assign.targets if isinstance(target, ir.Name)}
 
 
 def reads_at_end(loop: Loop, read: ir.Node) -> bool:

@@ -101,6 +101,12 @@ def found(text: str, head: str) -> list[str]:
 
 DECLARED = "def f(x: jax.Array, {}):\n    return x * n\ng = jax.jit(f, {})"
 SILENT = {
+    "an array beside numbers that no parameter has": (
+        "@partial(jax.jit, static_argnums=(2, 3))\ndef head(x, w):\n    return x @ w\n\nhead(x, jnp.ones((3, 3)))"
+    ),
+    "an array before the rest, of which some is static": (
+        "@partial(jax.jit, static_argnums=(2,))\ndef head(x, *rest):\n    return x\n\nhead(x, x, 3)"
+    ),
     "what is declared a sequence": "from typing import Sequence\ndef run(x: jax.Array, sizes: Sequence[int]):\n    return step(x, sizes)",
     "a sequence that an object holds": (
         "from typing import Sequence\n@dataclasses.dataclass\nclass Sampler:\n    sizes: Sequence[int]\n"

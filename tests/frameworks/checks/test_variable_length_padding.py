@@ -49,6 +49,7 @@ SILENT = {
     "all at once": "encoded = tokenizer(texts, padding=True, return_tensors='pt')",
     "once in a function": "def encode(texts):\n    return tokenizer(texts, padding=True, truncation=True)",
     "one length in a loop": "for x in xs:\n    tokenizer(x, padding='max_length', max_length=64, return_tensors='pt')",
+    "in a test": "import pytest\nfor x in xs:\n    model(**tokenizer(x, return_tensors='pt'))",
     "lists in a loop": "for x in xs:\n    tokenizer(x)",
     "images in a loop": "for x in xs:\n    processor(images=x, return_tensors='pt')",
     "a convolution in a loop": "for x in xs:\n    conv(x, padding=True)",

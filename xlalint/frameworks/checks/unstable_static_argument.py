@@ -35,6 +35,7 @@ from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
 from xlalint.frameworks.checks.surrounding_loops import loops_around, names_in, numbers_of_turn
 from xlalint.interpreter.device_loops import is_long, last_name
 from xlalint.interpreter.spelling import position, spelling
+from xlalint.interpreter.traced_arguments import static_places
 from xlalint.interpreter.tracing import constants, hand_over
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo, FunctionInfo
@@ -121,7 +122,7 @@ def check_compiled_call(call: CallSite) -> None:
             continue
         if compiled.framework == "tensorflow":
             _check_traced(call, passed, callee.info, compiled, changing)
-        elif passed.place in _places(compiled, callee.info) or passed.name in compiled.static:
+        elif passed.place in static_places(callee.info, compiled.static):
             _check_static(call, passed, callee.info, changing)
         elif compiled.filters and _check_number(call, passed, callee.info, changing):
             continue
@@ -135,7 +136,7 @@ def _check_receiver(call: CallSite, info: FunctionInfo, klass: ClassInfo, compil
     if type(func) is not ir.Attr or not info.params or not compiled.plain:
         return
     name = info.params[0].name
-    if 0 not in _places(compiled, info) and name not in compiled.static:
+    if 0 not in static_places(info, compiled.static):
         if not _may_be_structure(klass):
             detail = f"is an object of `{klass.name}`, no array or structure of arrays, and not static in `{info.name}`: the call fails"
             call.report("XLA405", "jax", name, detail, call.node.at, UNHASHABLE)
@@ -190,10 +191,6 @@ def _of(name: str, static: tuple[object, ...], keywords: tuple[tuple[str, ir.Nod
     any_size = signed and not by_xla  # TensorFlow's own graph knows unknown sizes
     framework = "tensorflow" if name in FUNCTION else "jax"
     return Compiled(framework, static, signed, any_size, name.startswith("jax."), by_xla, name in FILTERS)
-
-
-def _places(compiled: Compiled, info: FunctionInfo) -> set[int]:
-    return {item % max(len(info.params), 1) for item in compiled.static if isinstance(item, int)}
 
 
 def _passed_arguments(call: CallSite, callee: Function) -> Iterator[Passed]:
