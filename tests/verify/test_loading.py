@@ -149,6 +149,11 @@ def test_text_takes_the_place_of_the_files(file: str) -> None:
     assert "return 2 * x" in Path(file).read_text()
 
 
+def test_a_file_is_loaded_after_an_earlier_text_of_it(file: str) -> None:
+    before, now = Subject("", "double", file, text=MODULE.replace("2 * x", "20 * x")), Subject("", "double", file)
+    assert [load(one).make()(1) for one in (before, now, before, now, now)] == [20, 2, 20, 2, 2]
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     inner = tmp_path / "some_package" / "inner"
@@ -172,6 +177,7 @@ def test_a_module_is_loaded_by_name(package: Path) -> None:
     assert load(subject).make()(1) == 4
     text = "from ..base import STEP\n\n\ndef walk(x):\n    return x - STEP\n"
     assert load(Subject(subject.module, "walk", text=text, path=subject.path)).make()(4) == 1
+    assert load(subject).make()(1) == 4
 
 
 def test_a_file_with_the_name_of_a_library_module_leaves_that_alone(tmp_path: Path) -> None:

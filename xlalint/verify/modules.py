@@ -13,6 +13,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from xlalint.verify import places
 from xlalint.verify.model import Place, Subject
@@ -32,6 +33,9 @@ class Source(NamedTuple):
     name: str
     file: str
     lines: str
+
+
+_executed: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()  # copies, by the file that their lines are from
 
 
 def source_of(subject: Subject) -> Source:
@@ -62,6 +66,8 @@ def import_source(source: Source) -> ModuleType:
         module = importlib.import_module(source.name)
     except BaseException as error:
         raise _make_error(error, source) from error
+    if _executed.get(module, source.lines) != source.lines:  # a copy that holds other lines
+        return execute_source(source)
     own = getattr(module, "__file__", None)
     same = own is not None and Path(own).resolve() == Path(source.file).resolve()
     if same or not source.file:
@@ -82,6 +88,7 @@ def execute_source(source: Source) -> ModuleType:
         module = _new(source)
         sys.modules[source.name] = module
         exec(compile(Path(source.lines).read_bytes(), source.lines, "exec"), module.__dict__)
+        _executed[module] = source.lines
     except BaseException as error:
         if before is not None:
             sys.modules[source.name] = before
