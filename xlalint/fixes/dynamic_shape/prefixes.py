@@ -13,16 +13,18 @@ from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import live_after, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
+from xlalint.fixes.toolkit.row_counts import has_rows, row_counts, take_first, written_out
 from xlalint.fixes.toolkit.text import argument, atom, call_at
 
 
 class Loop(NamedTuple):
-    """`for row in range(…)` or `for row, length in enumerate(lengths)`; `lengths` is None in the first form."""
+    """`for row in range(stop)` or `for row, length in enumerate(lengths)`: `stop` is None in the second form, the others in the first."""
 
     node: cst.For
     row: cst.Name
     length: cst.Name | None
     lengths: cst.BaseExpression | None
+    stop: cst.BaseExpression | None
 
 
 def prefix_loop(site: Site) -> Rewrite | NoFix | None:
@@ -45,10 +47,12 @@ def prefix_loop(site: Site) -> Rewrite | NoFix | None:
     given = cut.lower if cut.upper is None else cut.upper
     if given is None or (cut.lower is not None and cut.upper is not None):
         return None
-    column = _column(scene, given, loop)
-    if not column or type(scene.value(assign.value)) is not Const:
+    lengths = _find_lengths(scene, given, loop)
+    if lengths is None or type(scene.value(assign.value)) is not Const or not _is_repeatable(scene, loop.stop):
         return None
-    return _rewrite(site, cut, loop, assign, given, column)
+    taken = _taken_rows(scene, cut, loop, lengths)
+    column = _column(scene, given, loop, f"[{taken.of_lengths}, None]")
+    return _rewrite(site, cut, loop, assign, lengths, taken, column) if column else None
 
 
 def _loop_of(scene: FunctionSource, assign: cst.Assign) -> Loop | None:
@@ -67,7 +71,7 @@ def loop_around(scene: FunctionSource, loop: cst.For) -> Loop | None:
         return None
     name, operand = values.callee(scene.value(loop.iter.func)), loop.iter.args[0].value if loop.iter.args else None
     if name == "builtins.range" and len(loop.iter.args) == 1 and isinstance(loop.target, cst.Name):
-        return Loop(loop, loop.target, None, None)
+        return Loop(loop, loop.target, None, None, operand)
     if (
         name != "builtins.enumerate"
         or operand is None
@@ -78,7 +82,7 @@ def loop_around(scene: FunctionSource, loop: cst.For) -> Loop | None:
     both = [one.value for one in loop.target.elements]
     if len(both) != 2 or not isinstance(both[0], cst.Name) or not isinstance(both[1], cst.Name):
         return None
-    return Loop(loop, both[0], both[1], operand)
+    return Loop(loop, both[0], both[1], operand, None)
 
 
 def _is_matrix_of_rows(scene: FunctionSource, cut: Cut, loop: Loop) -> bool:
@@ -89,38 +93,78 @@ def _is_matrix_of_rows(scene: FunctionSource, cut: Cut, loop: Loop) -> bool:
     return isinstance(index, cst.Name) and index.value == loop.row.value and not is_full(cut.before[0])
 
 
-def _column(scene: FunctionSource, given: cst.BaseExpression, loop: Loop) -> str:
+def _column(scene: FunctionSource, given: cst.BaseExpression, loop: Loop, every: str) -> str:
     """A row's bound, written for all rows at once: `lengths[:, None]` of `lengths[row]`; "" if that cannot be done."""
     if isinstance(given, cst.BinaryOperation) and isinstance(given.operator, (cst.Add, cst.Subtract)):
-        left, right = _column(scene, given.left, loop), _column(scene, given.right, loop)
+        left, right = _column(scene, given.left, loop, every), _column(scene, given.right, loop, every)
         return f"{left} {scene.code(given.operator)} {right}" if left and right else ""
-    if isinstance(given, cst.Name) and loop.length is not None and given.value == loop.length.value:
-        return _rows(scene, loop.lengths)
-    if isinstance(given, cst.Subscript) and len(given.slice) == 1 and isinstance(given.slice[0].slice, cst.Index):
-        index = given.slice[0].slice.value
-        if isinstance(index, cst.Name) and index.value == loop.row.value:
-            return _rows(scene, given.value)
+    lengths = _lengths_of(scene, given, loop)
+    if lengths is not None:
+        fits = values.is_tensor(scene.value(lengths), "torch") and values.rank_of(scene.value(lengths)) <= 1
+        return f"{atom(scene, lengths)}{every}" if fits else ""
     free = not any(list(uses(scene, given, name.value)) for name in (loop.row, loop.length) if name is not None)
     return write_bound(scene, given) if free and type(scene.value(given)) is Const else ""
 
 
-def _rows(scene: FunctionSource, lengths: cst.BaseExpression | None) -> str:
-    """One length a row, as a column."""
-    if lengths is None or not values.is_tensor(scene.value(lengths), "torch"):
-        return ""
-    if values.rank_of(scene.value(lengths)) > 1:
-        return ""
-    return f"{atom(scene, lengths)}[:, None]"
+def _lengths_of(scene: FunctionSource, given: cst.BaseExpression, loop: Loop) -> cst.BaseExpression | None:
+    """`lengths` of `lengths[row]`, or of the name that `enumerate(lengths)` gives one of them."""
+    if isinstance(given, cst.Name) and loop.length is not None and given.value == loop.length.value:
+        return loop.lengths
+    if isinstance(given, cst.Subscript) and len(given.slice) == 1 and isinstance(given.slice[0].slice, cst.Index):
+        index = given.slice[0].slice.value
+        return given.value if isinstance(index, cst.Name) and index.value == loop.row.value else None
+    return None
 
 
-def _rewrite(site: Site, cut: Cut, loop: Loop, assign: cst.Assign, given: cst.BaseExpression, column: str) -> Rewrite:
+def _find_lengths(scene: FunctionSource, given: cst.BaseExpression, loop: Loop) -> cst.BaseExpression | None:
+    """The first lengths, one a row, in a row's bound."""
+    parts = [given, *scene.descend(given, cst.Name, cst.Subscript)]
+    return next((found for part in parts if (found := _lengths_of(scene, part, loop)) is not None), None)
+
+
+class _Taken(NamedTuple):
+    """The rows that a loop goes over, as a slice of the matrix and of the lengths: ":" for all of them."""
+
+    of_whole: str
+    of_lengths: str
+
+
+def _taken_rows(scene: FunctionSource, cut: Cut, loop: Loop, lengths: cst.BaseExpression) -> _Taken:
+    """A loop over the lengths, or over what asks for their number, is taken to be one over all rows; `range(6)` is one over six."""
+    if loop.stop is None:
+        return _Taken(":", ":")
+    counts = {scene.code(loop.stop), written_out(scene, loop.stop)}
+    part = take_first(scene.code(loop.stop))
+    if counts & set(row_counts(scene.code(lengths))):
+        return _Taken(":", ":")
+    if not isinstance(cut.whole, cst.Name) or not any(has_rows(scene, cut.whole, count) for count in counts):
+        return _Taken(part, part)
+    return _Taken(":", part if type(scene.value(loop.stop)) is Const else ":")
+
+
+def _is_repeatable(scene: FunctionSource, stop: cst.BaseExpression | None) -> bool:
+    """Return whether a loop's end is a number that may be written twice."""
+    return stop is None or (
+        values.is_number(scene.value(stop)) and not any(scene.descend(stop, cst.NamedExpr, cst.Await))
+    )
+
+
+def _rewrite(
+    site: Site,
+    cut: Cut,
+    loop: Loop,
+    assign: cst.Assign,
+    lengths: cst.BaseExpression,
+    taken: _Taken,
+    column: str,
+) -> Rewrite:
     scene = site.scene
     imports = Imports(scene, assign)
     whole = scene.code(cut.whole)
-    lengths = column.partition("[:, None]")[0]
-    assumed = [f"`{lengths}` has a length for each row of `{whole}`, not negative, and is on its device"]
+    rows = f"`{whole}`" if taken.of_whole == ":" else f"`{whole}[{taken.of_whole}]`"
+    assumed = [f"`{scene.code(lengths)}` has a length for each row of {rows}, not negative, and is on its device"]
     lower, upper = ("", column) if cut.lower is None else (column, "")
-    creation = _zeros_before(scene, cut, loop) if upper and type(scene.value(assign.value)) is Const else None
+    creation = _zeros_before(scene, cut, loop) if upper and taken.of_whole == ":" else None
     if creation is not None and scene.value(assign.value).value is True:  # type: ignore[attr-defined]
         statement, size, device = creation
         text = f"{whole} = {imports.name('torch')}.arange({size}{device}) < {column}"
@@ -129,7 +173,8 @@ def _rewrite(site: Site, cut: Cut, loop: Loop, assign: cst.Assign, given: cst.Ba
             "Compare `torch.arange` with the lengths", (Replacement(*extent, text), *imports.needed), all_of(assumed)
         )
     mask = places(site, cut, imports, lower, upper, tail="")
-    text = call_at(scene, loop.node, f"{atom(scene, cut.whole)}.masked_fill_", [mask, argument(scene, assign.value)])
+    filled = atom(scene, cut.whole) + ("" if taken.of_whole == ":" else f"[{taken.of_whole}]")
+    text = call_at(scene, loop.node, f"{filled}.masked_fill_", [mask, argument(scene, assign.value)])
     assumed += fitting(scene, cut.whole, assign.value)
     made = (Replacement(scene.span(loop.node)[0], scene.span(assign)[1], text), *imports.needed)
     return Rewrite("Use `masked_fill_` for all rows at once", made, all_of(assumed))

@@ -18,10 +18,10 @@ from xlalint.fixes.toolkit.dataflow import binds, definition, live_after, reads,
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.removal import end_of
+from xlalint.fixes.toolkit.row_counts import has_rows, made_by, row_counts, take_first
 from xlalint.fixes.toolkit.text import atom, bare_extent
 
 _Turns = Union[cst.For, cst.CompFor]
-_MAKERS = ("torch.empty", "torch.full", "torch.ones", "torch.zeros")
 
 
 class _Picked(NamedTuple):
@@ -101,11 +101,11 @@ def _rewrite_store(site: Site, loop: cst.For, one: cst.Assign, rows: _Rows) -> R
     if scene.code(out) in (scene.code(picked.whole), scene.code(picked.places)):
         return NoFix(f"`{scene.code(out)}` is both read and written in the loop")
     imports = Imports(scene, loop)
-    part = ":" if _has_length(scene, out, count) else f": {count}" if "." in count or "(" in count else f":{count}"
+    part = ":" if has_rows(scene, out, count) else take_first(count)
     text = f"{out.value}[{part}] = {_text(scene, picked, count, imports)}"
     if values.rank_of(scene.value(out)) != values.rank_of(scene.value(one.value)) + 1:
         assumed.append(f"a row of `{out.value}` has the shape of `{scene.code(one.value)}`")
-    if _made_by(scene, out) is None:
+    if made_by(scene, out) is None:
         assumed.append(f"`{out.value}` shares no memory with `{scene.code(picked.whole)}`")
     return Rewrite(
         "Index all rows at once",
@@ -164,35 +164,6 @@ def _text(scene: FunctionSource, picked: _Picked, count: str, imports: Imports) 
     whole = atom(scene, picked.whole)
     every = f"{imports.name('torch')}.arange({count}, device={whole}.device)"
     return f"{whole}[{picked.parts.format(every)}]"
-
-
-def _made_by(scene: FunctionSource, out: cst.Name) -> cst.Call | None:
-    """The call that surely made what a name holds."""
-    made = definition(scene, out)
-    value = made.value if made is not None else None
-    if not isinstance(value, cst.Call):
-        return None
-    name = values.callee(scene.value(value.func))
-    return value if name in _MAKERS or name in [f"{maker}_like" for maker in _MAKERS] else None
-
-
-def _has_length(scene: FunctionSource, out: cst.Name, count: str) -> bool:
-    """Return whether a tensor is made with as many rows as there are turns."""
-    if count in _lengths(out.value):
-        return True
-    made = _made_by(scene, out)
-    if made is None or not made.args:
-        return False
-    first = made.args[0].value
-    if values.callee(scene.value(made.func)).endswith("_like"):
-        return count in _lengths(scene.code(first))
-    if isinstance(first, (cst.Tuple, cst.List)) and first.elements:
-        first = first.elements[0].value
-    return scene.code(first) == count
-
-
-def _lengths(code: str) -> tuple[str, ...]:
-    return f"{code}.shape[0]", f"{code}.size(0)", f"len({code})"
 
 
 class _Rows:
@@ -276,7 +247,7 @@ class _Rows:
         assumed = [f"`{code}` holds integers on the device of `{scene.code(whole)}`, within it"]
         if values.rank_of(scene.value(places)) != 1:
             assumed.append(f"`{code}` has one dimension")
-        if self._count not in _lengths(code):
+        if self._count not in row_counts(code):
             assumed.append(f"`{code}` has one element for each iteration")
         return assumed
 
