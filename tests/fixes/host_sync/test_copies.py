@@ -45,6 +45,11 @@ LEFT_ALONE = {
         torch("return torch.tensor(x.tolist(), requires_grad=True)"),
         "apply the call's options to `x.detach()`",
     ),
+    "a list that stays on the host": (torch('return torch.tensor(x.tolist(), device="cpu")'), "made on the host"),
+    "a dtype that a device has not": (
+        torch("return torch.tensor(x.tolist(), dtype=torch.float64) + 1"),
+        "`torch.float64` is slow on the device",
+    ),
     "a tensor of any size that is kept": (torch("kept.append(x.cpu())\nreturn x"), "of any size"),
     "an option": (torch('kept.append(x.mean().to("cpu", torch.float32))\nreturn x'), "options"),
     "a list in JAX": (jax("return x.tolist()"), "a graph holds no values"),
@@ -64,6 +69,11 @@ UNSAFE = {
         torch("return torch.tensor(x.argmax(-1).tolist(), dtype=torch.long, device=x.device)"),
         torch("return x.argmax(-1).to(dtype=torch.long, device=x.device)"),
         "needed on its device",
+    ),
+    "a list in a dtype that is asked for there": (
+        torch("return torch.tensor(x.tolist(), dtype=torch.float64, device=x.device)"),
+        torch("return x.detach().clone().to(dtype=torch.float64, device=x.device)"),
+        "contiguous",
     ),
     "a list of a variable": (torch("return torch.tensor(x.tolist())"), torch("return x.detach().clone()"), "dtype"),
     "a list of a view": (

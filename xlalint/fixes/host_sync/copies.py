@@ -12,6 +12,7 @@ from xlalint.fixes.toolkit.gradients import Slopes
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import makes_new, names
 from xlalint.fixes.toolkit.text import atom
+from xlalint.fixes.unsupported.unsupported_dtype import NARROWER
 
 # Functions of one array that NumPy, JAX and PyTorch call alike, and TensorFlow in `tf` or, below, elsewhere.
 _ELEMENTWISE = names("abs ceil cos cosh exp floor sign sin sinh sqrt square tan tanh")
@@ -139,6 +140,10 @@ def keep_list_on_device(site: Site) -> Rewrite | NoFix | None:
     given = {arg.keyword.value: scene.code(arg.value) for arg in call.args[1:] if arg.keyword is not None}
     if len(given) != len(call.args) - 1 or not set(given) <= {"device", "dtype"}:
         return NoFix("apply the call's options to `x.detach()`")
+    if "cpu" in given.get("device", ""):
+        return NoFix("the tensor is made on the host: copy it there with `.cpu()`, once, after the loop")
+    if "device" not in given and given.get("dtype", "").rpartition(".")[2] in NARROWER:
+        return NoFix(f"`{given['dtype']}` is slow on the device: compute there in a narrower dtype, or copy once")
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     detached = atom(scene, tensor) + (".detach()" if Slopes(scene, "torch").of(tensor).into else "")
     if not makes_new(scene, tensor):

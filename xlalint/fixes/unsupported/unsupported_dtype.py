@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import Replacement
 
-_GIVEN = {"float64": "float32", "double": "float32", "complex128": "complex64", "cdouble": "complex64"}
+NARROWER = {"float64": "float32", "double": "float32", "complex128": "complex64", "cdouble": "complex64"}
 _DIGITS = NoFix("only the author knows how much precision is needed")
 
 
@@ -16,9 +16,9 @@ def narrow(site: Site) -> Rewrite | NoFix | None:
     node = site.node
     if site.framework != "jax" or site.hazard.variant:
         return _DIGITS
-    if not isinstance(node, cst.Attribute) or node.attr.value not in _GIVEN:
+    if not isinstance(node, cst.Attribute) or node.attr.value not in NARROWER:
         return NoFix("the dtype is named elsewhere: name there the one that JAX gives")
-    given = _GIVEN[node.attr.value]
+    given = NARROWER[node.attr.value]
     return Rewrite(
         f"Ask for {given}", (Replacement(*site.scene.span(node.attr), given),), "64-bit types stay switched off"
     )
