@@ -235,7 +235,7 @@ UNSAFE = {
     ),
     "an index": (
         "if x.any():\n    x = x * y[3]\nreturn x",
-        "x = torch.where(x.any(), x * y[3], x)\nreturn x",
+        "x = x * torch.where(x.any(), y[3], 1)\nreturn x",
         "can be computed",
     ),
     "a chained comparison of two tensors": (

@@ -47,6 +47,26 @@ UNSAFE = {
         "skipped = x.sum() > i\ny = torch.where(skipped, y, y + x)\nx = torch.where(skipped, x, x * 2)",
         "same shape",
     ),
+    "a product with what a gradient goes into": (
+        "if x.sum() > i:\n    continue\nx = x * x",
+        "x = x * torch.where(x.sum() > i, 1, x)",
+        "finite where it is not chosen",
+    ),
+    "a product, where a negation leads": (
+        "if not x.sum() > i:\n    continue\nx = y * x",
+        "x = x * torch.where(x.sum() > i, y, 1)",
+        "finite where it is not chosen",
+    ),
+    "a function of another": (
+        "if x.sum() > i:\n    continue\nx = x + y.exp()",
+        "x = torch.where(x.sum() > i, x, x + y.exp())",
+        "finite where it is not chosen",
+    ),
+    "a product with a number": (
+        "if x.sum() > i:\n    continue\nx = x * i",
+        "x = torch.where(x.sum() > i, x, x * i)",
+        "same shape and dtype",
+    ),
     "comments": (
         "# above\nif x.sum() > i:  # beside\n    # within\n    continue\n# behind\ny = y + x",
         "# above\n# beside\n# within\n# behind\ny = torch.where(x.sum() > i, y, y + x)",
@@ -81,6 +101,12 @@ LEFT_ALONE = {
     ),
     "something is printed": ("if x.sum() > i:\n    continue\ny = y + x\nprint(i)", "more than assignments: `print(i)`"),
     "an attribute": ("if x.sum() > i:\n    continue\nself.y = y + x", "more than assignments"),
+    "what grows from turn to turn": (
+        "if x.sum() > i:\n    continue\nrow = x[0].exp()\nx = x + row",
+        "`x + row` is computed from the last iteration's `x`",
+    ),
+    "a product with a function of itself": ("if x.sum() > i:\n    continue\nx = x * x.exp()", "may not be finite"),
+    "rows that grow": ("if x.sum() > i:\n    continue\ny[0] = y[1].exp()", "the last iteration's `y`"),
     "two at once": ("if x.sum() > i:\n    continue\ny, z = x, x", "more than assignments"),
     "an inner loop": ("if x.sum() > i:\n    continue\nfor j in range(2):\n    y = y + x", "more than assignments"),
     "a branch": ("if x.sum() > i:\n    continue\nif i:\n    y = y + x", "more than assignments"),
@@ -141,6 +167,12 @@ def test_unsafe(before: str, after: str, assumed: str) -> None:
 def test_left_alone_with_a_reason(name: str) -> None:
     before, why = LEFT_ALONE[name]
     expect_left_alone(outcome(turn(before, BEFORE.get(name, ""), AFTER.get(name, "return y")), "XLA101"), why)
+
+
+def test_what_grows_without_gradients() -> None:
+    before = "with torch.no_grad():\n    y = x * 2\n    for i in range(4):\n        {}\nreturn y"
+    made = outcome(body(before.format("if y.sum() > i:\n            continue\n        y = y.exp()")), "XLA101")
+    assert made.text == body(before.format("y = torch.where(y.sum() > i, y, y.exp())"))
 
 
 def test_a_number_that_becomes_a_tensor() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.fixes.toolkit.divisors import with_safe_divisor, write_quotient
+from xlalint.fixes.toolkit.divisors import with_safe_divisor, write_product, write_quotient
 
 AS_WRITTEN = {
     "what is chosen where it is zero": ("a / n", "n == 0"),
@@ -95,3 +95,28 @@ def test_no_quotient(first: str, second: str) -> None:
 @pytest.mark.parametrize(("first", "second", "after"), QUOTIENTS.values(), ids=QUOTIENTS)
 def test_quotient(first: str, second: str, after: str) -> None:
     assert write_quotient("c", first, second, "torch.where") == after
+
+
+NO_PRODUCTS = {
+    "another value": ("x * n", "y"),
+    "a quotient": ("x / n", "x"),
+    "a sum": ("x + n", "x"),
+    "what is no name": ("x.sum() * n", "x.sum()"),
+    "not the last": ("x * n + 1", "x"),
+}
+PRODUCTS = {
+    "where it holds": ("x * n", "x", "x * torch.where(c, n, 1)"),
+    "where it does not hold": ("x", "x * (n + 1)", "x * torch.where(c, 1, n + 1)"),
+    "the variable behind": ("x.exp() * x", "x", "x * torch.where(c, x.exp(), 1)"),
+    "a square": ("x", "x * x", "x * torch.where(c, 1, x)"),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), NO_PRODUCTS.values(), ids=NO_PRODUCTS)
+def test_no_product(first: str, second: str) -> None:
+    assert write_product("c", first, second, "torch.where") == ""
+
+
+@pytest.mark.parametrize(("first", "second", "after"), PRODUCTS.values(), ids=PRODUCTS)
+def test_product(first: str, second: str, after: str) -> None:
+    assert write_product("c", first, second, "torch.where") == after

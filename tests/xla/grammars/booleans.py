@@ -61,7 +61,7 @@ GRAMMARS = (
         framework="torch",
         codes=("XLA106",),
         rules={"program": [_TORCH + "    y = <value>\n    return x + y\n"], **_BUILTINS},
-        unlike=("nan", "gradients"),
+        unlike=("nan", "gradients", "signs"),  # of −0 and 0, Python takes the first
     ),
     Grammar(
         name="comparing-builtins",

@@ -26,7 +26,7 @@ GRAMMARS = (
             "given": ["", ", device=x.device", ", dtype=torch.float64"],
             "function": ["exp", "sqrt", "abs", "tanh", "square", "log1p", "floor"],
         },
-        unlike=("empty", "layout"),
+        unlike=("empty", "layout", "jumps"),  # NumPy's functions round as torch's do not
     ),
     Grammar(
         name="numpy-functions",

@@ -228,9 +228,9 @@ class _Choice:
         originals = [name if step is None else step.value for step, side in steps if not side.type.number]
         self._chooser.copy(self._node, name, originals)
         indent = self._indent(asked)
-        quotient = self._chooser.quotient(asked, *sides)
-        if quotient and len(indent) + len(name) + 3 + len(quotient) <= width_of(self._scene):
-            return f"{name} = {quotient}"
+        made = self._chooser.factor(asked, *sides)
+        if made and len(indent) + len(name) + 3 + len(made) <= width_of(self._scene):
+            return f"{name} = {made}"
         column = len(indent) + len(name) + 3
         made = call(self._chooser.function, arguments, column, "", width=width_of(self._scene))
         return f"{name} = {made}"

@@ -143,6 +143,12 @@ class _Rest:
         if not self._stays(step):
             in_place = self._framework == "torch" and step.done is not None and step.done.sign
             return NoFix(f"`{brief(scene.code(step.line).strip())}` may change a tensor in place") if in_place else None
+        grown = self._find_grown(step)
+        if grown:
+            return NoFix(
+                f"`{brief(scene.code(step.value))}` is computed from the last iteration's `{grown}`: what a skipped iteration would give"
+                " may not be finite, and its gradient would be NaN"
+            )
         new = side_of(scene, step.value, self._types, self._slopes)
         if step.done is None:
             return self._mask_store(asked, step, new)
@@ -174,6 +180,22 @@ class _Rest:
         originals: list[Original] = [step.value] if kept.type.number else [name, step.value]
         self._chooser.copy(self._node, name, originals)
         return self._where(asked, step, kept, new)
+
+    def _find_grown(self, step: _Step) -> str:
+        """The variable that a step makes by itself, and by what may have no finite derivative, from turn to turn; "" without."""
+        name = step.done.name if step.done is not None else self._scene.code(_base_of(step.target))
+        return name if self._chooser.learns and self._grows(name, step.value) else ""
+
+    def _grows(self, name: str, node: cst.BaseExpression) -> bool:
+        """Return whether an expression is more than sums of a variable, or products with it, which `where` can keep at one."""
+        if isinstance(node, cst.BinaryOperation):
+            named = name in (self._scene.code(node.left), self._scene.code(node.right))
+            if isinstance(node.operator, (cst.Add, cst.Subtract)) or (
+                named and isinstance(node.operator, cst.Multiply)
+            ):
+                return self._grows(name, node.left) or self._grows(name, node.right)
+        slope = self._slopes.of(node)
+        return name in slope.into and not slope.tame
 
     def _before(self, step: _Step) -> Value:
         """Return the value, in every turn and in front of the `if`, of the name that a step assigns; `UNKNOWN` if it was not seen."""
@@ -214,7 +236,8 @@ class _Rest:
         arguments = self._chooser.choose(asked, kept, new)
         if isinstance(arguments, NoFix):
             return arguments
-        text = call_at(self._scene, step.value, self._chooser.function, arguments)
+        made = self._chooser.factor(asked, kept, new) if step.done is not None and not step.done.sign else ""
+        text = made or call_at(self._scene, step.value, self._chooser.function, arguments)
         return Replacement(*self._scene.whole(step.value), text)
 
     def _mask_addition(self, asked: Condition, step: _Step, kept: Side, new: Side) -> Replacement | NoFix:
@@ -265,6 +288,11 @@ class _Rest:
         own = text.rfind("\n", 0, start) + 1
         first, last = scene.lines(node)
         return Replacement(own if "#" in text[first:own] else first, last, "")
+
+
+def _base_of(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The tensor that an element is written into."""
+    return node.value if isinstance(node, cst.Subscript) else node
 
 
 def _list_computed(step: _Step) -> list[cst.CSTNode]:

@@ -55,6 +55,24 @@ def write_quotient(asked: str, first: str, second: str, where: str) -> str:
     return ""
 
 
+def write_product(asked: str, first: str, second: str, where: str) -> str:
+    """Return the choice between a variable and its product with something as one product, into whose factor no gradient goes where it is
+    not chosen, whatever the variable is; "" for another choice.
+
+    >>> write_product("k > 0", "x * scale", "x", "torch.where")
+    'x * torch.where(k > 0, scale, 1)'
+    """
+    for product, kept in ((first, second), (second, first)):
+        found, plain = _parse(product), _parse(kept)
+        if not isinstance(found, ast.BinOp) or not isinstance(found.op, ast.Mult) or not isinstance(plain, ast.Name):
+            continue
+        for variable, factor in ((found.left, found.right), (found.right, found.left)):
+            code = ast.get_source_segment(f"({product})", factor)
+            if ast.dump(variable) == ast.dump(plain) and code is not None:
+                return f"{kept} * {where}({asked}, {f'{code}, 1' if product is first else f'1, {code}'})"
+    return ""
+
+
 def find_divisors(side: str) -> set[str]:
     """The names that a side divides by, or computes what is infinite at zero of."""
     tree = _parse(side)

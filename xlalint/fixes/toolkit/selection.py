@@ -21,6 +21,7 @@ from xlalint.fixes.toolkit.divisors import (
     find_compared,
     find_divisors,
     with_safe_divisor,
+    write_product,
     write_quotient,
 )
 from xlalint.fixes.toolkit.function_source import FunctionSource
@@ -67,7 +68,7 @@ class Chooser:
         self._framework = framework
         self.imports = Imports(scene, node)
         self.assumes: list[str] = []
-        self._learns = not without_gradient(scene, node)
+        self.learns = not without_gradient(scene, node)
         self.tested = ""  # the condition, where a name stands for it in the choice
 
     @property
@@ -116,7 +117,7 @@ class Chooser:
 
     def _find_spoilt(self, asked: Condition, taken: Side, other: Side) -> str:
         """The variable, computed here, whose gradient is NaN where it is not chosen, as that is where it is NaN itself; "" without."""
-        if not self._learns or self._framework == "jax":
+        if not self.learns or self._framework == "jax":
             return ""
         codes = [asked.text, self.tested, *map(self._code_of, sorted(asked.names))]
         found = find_spoilt(codes, taken.slope.into, other.slope.into)
@@ -145,12 +146,17 @@ class Chooser:
             names = set(_WORDS(" ".join(codes)))
         return found
 
-    def quotient(self, asked: Condition, taken: Side, other: Side) -> str:
-        """The choice between a value and its quotient, as one quotient that divides by one where the value stays; "" for another choice."""
+    def factor(self, asked: Condition, taken: Side, other: Side) -> str:
+        """The choice between a value and its quotient or product, as one that divides or multiplies by one where the value stays; ""
+        for another choice, and for a product that takes no gradient where `where` chooses the value.
+        """
         first, second = (other, taken) if asked.turned else (taken, other)
         if self._framework == "tensorflow" or first.type.number or second.type.number:
             return ""
-        return write_quotient(asked.text, first.text, second.text, self.function)
+        quotient = write_quotient(asked.text, first.text, second.text, self.function)
+        if quotient or (taken.slope.tame and other.slope.tame) or not self.learns:
+            return quotient
+        return write_product(asked.text, first.text, second.text, self.function)
 
     def _code_of(self, name: str) -> str:
         """The code that a name was bound to in front of the choice, if it would give the same there; "" else."""
@@ -185,7 +191,7 @@ class Chooser:
             self.assume([f"`{brief(asked.text)}` has no dimensions"])
 
     def _gradients(self, taken: Side, other: Side) -> None:
-        if not self._learns:
+        if not self.learns:
             self.assume(kept_gradients(self._scene, self._node, [taken, other]))
             return
         if taken.slope == other.slope and taken.slope.tame:
