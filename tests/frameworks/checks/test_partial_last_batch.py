@@ -49,6 +49,15 @@ FOUND = {
     "a loader that evaluates": ("DataLoader(ds, batch_size=8)", ["XLA402:info"]),
     "a loader of the training data in order": ("DataLoader(train_ds, batch_size=8)", ["XLA402:warning"]),
     "one that is told to read it in order": ("DataLoader(train_ds, batch_size=8, shuffle=False)", ["XLA402:info"]),
+    "one whose loop takes gradients": ("for x, y in DataLoader(ds, 8):\n    loss(x, y).backward()", ["XLA402:warning"]),
+    "one in order whose loop takes gradients": (
+        "loader = DataLoader(ds, 8, shuffle=False)\nfor i, x in enumerate(tqdm(loader)):\n    loss(x).backward()",
+        ["XLA402:warning"],
+    ),
+    "one beside a loop that takes gradients": (
+        "a, b = DataLoader(ds, 8), batches()\nfor x in b:\n    loss(x).backward()\nfor x in a:\n    print(loss(x))",
+        ["XLA402:info"],
+    ),
     "one that shuffles what is held back": ("DataLoader(val_ds, batch_size=8, shuffle=True)", ["XLA402:info"]),
     "one that shuffles a split": ("DataLoader(parts['test'], batch_size=8, shuffle=True)", ["XLA402:info"]),
     "one that shuffles what is made of a part that is held back": (

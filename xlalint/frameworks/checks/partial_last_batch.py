@@ -12,8 +12,9 @@ from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Met
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, calls_any, consumer, surely
-from xlalint.frameworks.checks.data_lengths import length_of, source_of
+from xlalint.frameworks.checks.data_lengths import length_of, source_of, statements_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
+from xlalint.interpreter.device_loops import find_source, last_name
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
@@ -26,6 +27,7 @@ _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Itera
 # Samplers that give each example once, and how many arguments they have as long as they do.
 _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _HELD_BACK = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout"))
+_GRADIENTS = "backward"
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -60,7 +62,7 @@ def _reads_all(call: CallSite) -> bool:
 
 
 def _reads_for_training(call: CallSite) -> bool:
-    """Return whether a loader shuffles, or may, or reads what is called the training data.
+    """Return whether a loader shuffles, or may, reads what is called the training data, or feeds a loop that takes gradients.
 
     A loader for evaluation reads other data, mostly in order: what is called the data to validate or test with trains nothing, shuffled or
     not.
@@ -69,7 +71,7 @@ def _reads_for_training(call: CallSite) -> bool:
     if examples is not None and (_names_held_back(spelling(examples)) or _is_held_back(call.frame, examples)):
         return False
     shuffle = call.value("shuffle", 2)
-    if shuffle is not None and FALSE not in members(shuffle):
+    if (shuffle is not None and FALSE not in members(shuffle)) or _feeds_training(call):
         return True
     if call.lacks("sampler", 3):
         return shuffle is None and examples is not None and "train" in spelling(examples).lower()
@@ -78,6 +80,16 @@ def _reads_for_training(call: CallSite) -> bool:
         dict(sampler.keywords).get("shuffle") == ir.Const(False) or spelling(sampler.func).endswith("SequentialSampler")
     )
     return not in_order
+
+
+def _feeds_training(call: CallSite) -> bool:
+    """Return whether a loop beside a loader goes over it and takes gradients, whatever the order."""
+    return any(
+        source_of(call.frame, find_source(loop)) == call.node
+        and any(type(one) is ir.Call and last_name(one.func) == _GRADIENTS for one in ir.walk(loop.body))
+        for loop in ir.walk(statements_of(call.frame))
+        if type(loop) is ir.For
+    )
 
 
 def _names_held_back(spelled: str) -> bool:
