@@ -45,6 +45,8 @@ class Block(nn.Module):
         self.rnn = nn.LSTM(4, 4)
         self.cell = nn.LSTMCell(4, 4)
         self.generator = torch.Generator()
+        self.sobol = torch.quasirandom.SobolEngine(2)
+        self.seeds = np.random.SeedSequence(3)
         self.began = time.time()
 
     def forward(self, x: torch.Tensor):
@@ -71,6 +73,9 @@ QUIET = {
     "an array of numbers": "rows = np.zeros(3, dtype=np.float32)",
     "an address that nothing is compared with": "where = x.data_ptr()",
     "a product that takes dense tensors too": "x = torch.sparse.mm(x, x)",
+    "elements drawn in place": "x = x.clone().exponential_() + x.clone().bernoulli_(0.5)",
+    "the dimension of a sequence": "x = x * self.sobol.dimension",
+    "what a sequence of seeds was made of": "made_of = self.seeds.entropy",
     "the tensor's data": "x = x.data.as_strided((2, 2), (1, 2))",
 }
 FOUND = {
@@ -98,6 +103,9 @@ FOUND = {
     "a generator": ("x = x + torch.randn(4, generator=self.generator)", ["XLA708"]),
     "NumPy's state": ("y = RNG.uniform()", ["XLA708"]),
     "a choice": ("k = random.choice([1, 2])", ["XLA708"]),
+    "a quasirandom sequence of the module": ("x = x + self.sobol.draw(4)[0, 0]", ["XLA708"]),
+    "numbers of a sequence of seeds": ("seed = self.seeds.generate_state(1)", ["XLA708"]),
+    "integers drawn in place": ("x = x + x.clone().random_(0, 5)", ["XLA708"]),
     "a copy of a tensor": ("x = x + copy.deepcopy(x)", ["XLA709"]),
     "memory that is resized": ("x.resize_(2, 2)", ["XLA709"]),
 }
