@@ -162,6 +162,37 @@ def test_a_step_of_an_optimizer(first: str, count: str, row: int) -> None:
     assert at == row
 
 
+RESTORING = """
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for kept in self.state.values():
+            kept["step"] = torch.tensor(kept["step"])
+"""
+BY_KIND = """state["step"] = state["step"] * 0.9 + 0.1
+                if torch.is_tensor(state["step"]):
+                    step = state["step"]
+                    p.mul_(torch.where(step != 0.0, step, 1.0))
+                else:
+                    p.mul_(1.0 / state["step"])"""
+
+
+def test_a_number_that_is_used_where_it_is_no_tensor() -> None:
+    first = "torch.zeros(()) if torch.is_tensor(group['lr']) else 0.0"
+    [(_, at)] = found_in(OPTIMIZER % (first, BY_KIND) + RESTORING)
+    assert at == 21
+
+
+def test_a_tensor_that_is_restored() -> None:
+    assert not found_in(OPTIMIZER % ("torch.zeros(())", BY_KIND) + RESTORING)
+
+
+def test_a_number_that_others_begin() -> None:
+    begun = RESTORING.replace("torch.tensor(kept", "int(kept")
+    text = OPTIMIZER.replace('                    state["step"] = %s\n', "") % 'state["step"] += 1'
+    assert not found_in(text + begun)
+    assert found_in(text + RESTORING.replace('torch.tensor(kept["step"])', "0"))
+
+
 def test_set_back_by_what_does_not_count() -> None:
     around = "    def begin(self):\n        self.n = 0\n\n    def load(self):\n        self.begin()"
     assert found_in(MODULE % ("self.n += 1", around))

@@ -8,7 +8,7 @@ the function runs uncompiled; else once more, with a symbol in the number's plac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from xlalint.abstract.values import Const, Function, Host, Sequence, Value, members
 from xlalint.analysis.hazard import Confidence
@@ -29,6 +29,7 @@ from xlalint.frameworks.torch.kept_numbers import (
     targets,
 )
 from xlalint.frameworks.torch.recompiles import is_assigned, pairs
+from xlalint.interpreter.device_loops import blocks
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.lowering import ir
 
@@ -43,6 +44,7 @@ _LENGTH: Final = "length"
 _FRAMEWORK: Final = "torch"
 _MODULE: Final = "torch.nn.Module"
 _ALLOWED: Final = "allow_unspec_int_on_nn_module"
+_IS_TENSOR: Final = "torch.is_tensor"
 _GROWS: Final = frozenset(("append", "extend", "insert"))
 
 
@@ -172,15 +174,30 @@ def _counts(statement: ir.Statement, text: str) -> bool:
 def _uses(body: tuple[ir.Statement, ...], text: str) -> Iterator[Read]:
     """The expressions for which Dynamo needs to know an element, by itself or by a name; to count it and to keep it are none."""
     names: set[str] = set()
-    for statement in statements(body):
+    for statement in _of_numbers(body, text):
         if type(statement) is ir.Assign and spelling(statement.value) == text:
             names |= {one.id for one in statement.targets if type(one) is ir.Name}
+            continue
+        if _counts(statement, text) or _asks_for_tensor(statement, text):
             continue
         stored = targets(statement)
         for node in own_parts(statement):
             known = spelling(node) == text if type(node) is ir.Sub else type(node) is ir.Name and node.id in names
             if known and not any(node is one for one in stored):
                 yield Read(node, statement)
+
+
+def _of_numbers(body: tuple[ir.Statement, ...], text: str) -> Iterator[ir.Statement]:
+    """The statements that run where an element is no tensor."""
+    for statement in body:
+        yield statement
+        inner = statement.orelse if _asks_for_tensor(statement, text) else blocks(statement)
+        yield from _of_numbers(inner, text)
+
+
+def _asks_for_tensor(statement: ir.Statement, text: str) -> TypeGuard[ir.If]:
+    test = statement.test if type(statement) is ir.If else None
+    return type(test) is ir.Call and path_of(test.func) == _IS_TENSOR and [spelling(one) for one in test.args] == [text]
 
 
 def _allows_symbols(module: ModuleInfo) -> bool:

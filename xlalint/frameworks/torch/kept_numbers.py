@@ -149,13 +149,20 @@ def _is_part_of(node: ir.Node, receiver: str) -> bool:
 
 
 def begins_as(method: FunctionInfo, key: str) -> str:
-    """Return the type of the number that the class gives an element first, "" where it gives it anything else, too."""
-    infos = [method]
-    if method.owner is not None:
-        infos = [method.owner.module.functions[index] for index in method.owner.ir.methods.values()]
-    given = [value for info in infos for statement in statements(info.body) for value in _gives(statement, key)]
+    """Return the type of the number that an element has first, "" where it is given anything else, too.
+
+    The method that counts says it, where it begins the element as well: others of the class restore what was saved.
+    """
+    given = list(_given_in(method, key))
+    if not given and method.owner is not None:
+        others = (method.owner.module.functions[index] for index in method.owner.ir.methods.values())
+        given = [value for other in others for value in _given_in(other, key)]
     kinds = {type(one.value).__name__ if type(one) is ir.Const else "" for one in map(_usual, given)}
     return "" if not kinds <= {"int", "float"} else "float" if "float" in kinds else "int" if kinds else ""
+
+
+def _given_in(method: FunctionInfo, key: str) -> Iterator[ir.Node]:
+    return (value for statement in statements(method.body) for value in _gives(statement, key))
 
 
 def _usual(value: ir.Node) -> ir.Node:
