@@ -58,7 +58,7 @@ from xlalint.interpreter.rates import Rate
 from xlalint.interpreter.semantics import Branch
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import kept_under
-from xlalint.interpreter.traced_arguments import as_known, as_recorded
+from xlalint.interpreter.traced_arguments import as_known, as_recorded, sizes_by
 from xlalint.interpreter.tracing import hand_over
 from xlalint.lowering import ir
 from xlalint.program.linker import FunctionInfo
@@ -233,7 +233,14 @@ def _unpack(frame: Frame, target: ir.Display, value: Value) -> None:
     starred = next((i for i, item in enumerate(target.items) if type(item) is ir.Star), None)
     items = unpack(frame, value, len(target.items), starred)
     for item, part in zip(target.items, items, strict=True):
-        bind_target(frame, item, part)
+        bind_target(frame, item, UNKNOWN if _is_size(frame, item, part) else part)
+
+
+def _is_size(frame: Frame, item: ir.Node, part: Value) -> bool:
+    """Return whether what is passed in a row with tensors is a number, which the tracer leaves as it is: what a body makes sizes of."""
+    if type(part) is not Tensor or part.sure or type(item) is not ir.Name or frame.function is None:
+        return False
+    return frame.libraries.of(part.framework).keeps_numbers and sizes_by(frame.function, item.id)
 
 
 def unpack(frame: Frame, value: Value, count: int, starred: int | None) -> list[Value]:

@@ -136,6 +136,19 @@ def _sizes(info: FunctionInfo, name: str) -> bool:
     return any(_counts_by(size, one) for size in sizes for one in names)
 
 
+def sizes_by(info: FunctionInfo, name: str) -> bool:
+    """Return whether a body makes an array of a bare name's size, or of what it computes of that alone: `length = width**2`."""
+    if _sizes(info, name):
+        return True
+    return any(
+        _sizes(info, target.id)
+        for one in ir.walk(info.body)
+        if isinstance(one, ir.Assign) and isinstance(one.value, ir.Bin) and _counts_by(one.value, name)
+        for target in one.targets
+        if isinstance(target, ir.Name)
+    )
+
+
 def _parts(info: FunctionInfo, name: str) -> Iterator[str]:
     """The names that a body unpacks a bare name to: `height, width = size`."""
     for node in ir.walk(info.body):
@@ -250,6 +263,7 @@ __all__ = [
     "is_structure",
     "is_taken_apart",
     "replace_unknown",
+    "sizes_by",
     "static_arguments",
     "static_places",
 ]

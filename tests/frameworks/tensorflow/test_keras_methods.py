@@ -6,6 +6,10 @@ import pytest
 
 from tests.conftest import Loud
 
+ROW = (
+    "class Own(keras.layers.Layer):\n    def call(self, inputs):\n        inputs, width, lengths = inputs\n"
+    "        length = width**2\n        x = keras.ops.reshape(inputs, [-1, length])\n        {0}\n        return x\n"
+)
 IMPORTS = "import tensorflow as tf\nimport keras\nimport numpy as np\n"
 LAYER = (
     "class Own(keras.layers.Layer):\n"
@@ -62,6 +66,7 @@ SILENT = {
         "class Own(keras.Model):\n    def call(self, batch, mode='train'):\n        names, x = batch\n"
         "        if mode == 'test' and x[0] == -1:\n            print(names[0].numpy())\n        return x\n"
     ),
+    "a number in a row with tensors, of which a size is made": ROW.format("x = x + keras.ops.ones([length, width])"),
     "a flag": LAYER.format("x = x * 2 if training else x"),
     "what may be absent": LAYER.format("x = x * mask if mask is not None else x"),
     "a shape": LAYER.format("x = x * 2 if x.shape[-1] == 3 else x"),
@@ -107,6 +112,10 @@ FOUND = {
         "class Own(keras.Model):\n    def test_step(self, data):\n        x, y, w = keras.utils.unpack_x_y_sample_weight(data)\n"
         "        if tf.reduce_sum(y) > 0:\n            x = x + 1\n        return {'x': x}\n",
         ["XLA101"],
+    ),
+    "the largest of a tensor in a row with others": (
+        ROW.format("x = x + keras.ops.arange(keras.ops.max(lengths))"),
+        ["XLA206"],
     ),
     "the sum of a part": (STEP.format("if tf.reduce_sum(y) > 0:\n            x = x + 1"), ["XLA101"]),
     "an element of a part": (STEP.format("if y[0] > 0:\n            x = x + 1"), ["XLA101"]),
