@@ -62,6 +62,9 @@ JAX_SILENT = {
     "the last slice is left out": "for i in range(0, 100, 32):\n    if i + 32 > 100:\n        continue\n    w = step(w, data[i:i + 32])",
     "a part that stays": "for i in range(100):\n    w = step(w, data[:32])",
     "slices of a multiple": "size = count()\nfor i in range(0, 100 // size * size, size):\n    w = step(w, data[i:i + size])",
+    "parts of a dict without a rest": "for i in range(0, 96, 32):\n    w = step(w, {'x': data[i:i + 32], 'y': data})",
+    "a dict that is filled": "for i in range(0, 100, 32):\n    b = {'x': data}\n    w = step(w, b)\n    b = {'x': data[i:i + 32]}",
+    "rows that are shown": "for i in range(0, 100, 32):\n    x, y = data[i:i + 32], data\n    w = step(w, y)\n    print(len(x))",
     "slices in a comparison": "for i in range(0, 100, 32):\n    w = step(w, data)\n    print(len(data[i:i + 32]))",
 }
 JAX_FOUND = {
@@ -73,6 +76,14 @@ JAX_FOUND = {
     "slices of any number": (
         "def run(w, x, n):\n    for i in range(0, len(x), n):\n        w = step(w, x[i:i + n])",
         ["3:info"],
+    ),
+    "the last slices, of a dict": (
+        "for i in range(0, 100, 32):\n    w = step(w, {'x': data[i:i + 32], 'y': data[i:i + 32]})",
+        ["2:warning"],
+    ),
+    "the last slices, by names": (
+        "for i in range(0, 100, 32):\n    x, n = data[i:i + 32], 32\n    batch = {'x': (x, data)}\n    w = step(w, batch)",
+        ["4:warning"],
     ),
     "what grows": ("for n in range(1, 100):\n    w = step(w, data[:n])", ["2:warning"]),
 }

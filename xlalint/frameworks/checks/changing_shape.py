@@ -7,9 +7,10 @@ out with different lengths or made of a size that changes, and bounds of slices.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from xlalint.frameworks.checks.data_lengths import length_of, source_of
+from xlalint.frameworks.checks.data_lengths import assigned_nodes, length_of, source_of
 from xlalint.frameworks.checks.surrounding_loops import counters, loops_around, names_in
 from xlalint.interpreter.device_loops import Loop, is_long, last_name
 from xlalint.lowering import ir
@@ -38,10 +39,11 @@ _AROUND_LOOPS: Final = frozenset(("tqdm", "list", "iter", "reversed", "sorted", 
 
 
 class ShapeChange(NamedTuple):
-    """Says how the shape of an argument changes, with a place for the function's name, and if that is sure."""
+    """Says how the shape of an argument changes, with a place for the function's name, and if that is sure; `part` is what of it does."""
 
     detail: str
     sure: bool
+    part: ir.Node
 
 
 def find_change(frame: Frame, call: ir.Call, passed: ir.Node) -> ShapeChange | None:
@@ -50,18 +52,30 @@ def find_change(frame: Frame, call: ir.Call, passed: ir.Node) -> ShapeChange | N
     if not loops or not is_long(loops[-1]):
         return None
     loop = loops[-1]
+    found = (_change_of(frame, loop, made) for made in _parts_of(loop, passed))
+    return next((one for one in found if one is not None), None)
+
+
+def _parts_of(loop: Loop, passed: ir.Node) -> Iterator[ir.Node]:
+    """Yield what a turn makes an argument of: the parts of a dict, tuple or list that it writes out, one by one."""
     made = _find_made(loop, _unwrap(passed))
-    if made is None:
-        return None
+    parts = made.values if isinstance(made, ir.DictDisplay) else made.items if isinstance(made, ir.Display) else ()
+    for part in parts:
+        yield from _parts_of(loop, part)
+    if made is not None and not parts:
+        yield made
+
+
+def _change_of(frame: Frame, loop: Loop, made: ir.Node) -> ShapeChange | None:
     if isinstance(made, ir.Sub):
         return _slice_varies(frame, loop, made)
     if isinstance(made, ir.Name):
         rows = _find_rows(loop, made.id)
-        return ShapeChange(_EACH_LENGTH, True) if rows and _is_ragged(frame, rows) else None
+        return ShapeChange(_EACH_LENGTH, True, made) if rows and _is_ragged(frame, rows) else None
     sizes = _sizes_of(made)
     changing = _sizes_in(frame, loop)
     if sizes is not None and (names_in(sizes) & changing or _is_drawn(sizes)):
-        return ShapeChange(_EACH_SIZE, True)
+        return ShapeChange(_EACH_SIZE, True, made)
     return None
 
 
@@ -99,11 +113,7 @@ def _find_made(loop: Loop, node: ir.Node) -> ir.Node | None:
     for _ in range(4):
         if not isinstance(node, ir.Name):
             return node
-        found = [
-            one.value
-            for one in ir.walk(loop.body)
-            if isinstance(one, ir.Assign) and any(_is_named(target, node.id) for target in one.targets)
-        ]
+        found = list(assigned_nodes(loop.body, node.id))
         if not found:
             return node
         if len(found) > 1:
@@ -222,7 +232,7 @@ def _slice_varies(frame: Frame, loop: Loop, sub: ir.Sub) -> ShapeChange | None:
         return None
     count = counters(loop)
     if _one_bound(index, count):
-        return ShapeChange(_EACH_SIZE, True)
+        return ShapeChange(_EACH_SIZE, True, sub)
     if not (isinstance(loop, ir.For) and isinstance(loop.target, ir.Name)):
         return None
     if not (loop.target.id in names_in(index.lower) and loop.target.id in names_in(index.upper)):
@@ -230,7 +240,7 @@ def _slice_varies(frame: Frame, loop: Loop, sub: ir.Sub) -> ShapeChange | None:
     sure = _leaves_rest(frame, loop.target.id, loop.iterable, index)
     if sure is None or _leaves_loop(loop):
         return None
-    return ShapeChange(_LAST, sure)
+    return ShapeChange(_LAST, sure, sub)
 
 
 def _one_bound(index: ir.Slice, names: set[str]) -> bool:

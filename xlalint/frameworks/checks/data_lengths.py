@@ -98,10 +98,10 @@ def source_of(frame: Frame, node: ir.Node | None) -> ir.Node | None:
         if type(node) is not ir.Name:
             return node
         body, given = (frame.function.body, frame.function.params) if frame.function is not None else ((), ())
-        found = list(_assigned_nodes(body, node.id))
+        found = list(assigned_nodes(body, node.id))
         if any(param.name == node.id for param in given):  # what the caller has for it is another alternative
             return None
-        found = found or list(_assigned_nodes(_top(frame), node.id))
+        found = found or list(assigned_nodes(_top(frame), node.id))
         node = found[0] if len(found) == 1 else None
     return node
 
@@ -116,7 +116,8 @@ def _top(frame: Frame) -> tuple[ir.Statement, ...]:
     return ir.decode_body(frame.module.unit.body)
 
 
-def _assigned_nodes(nodes: tuple[ir.Statement, ...], name: str) -> Iterator[ir.Node]:
+def assigned_nodes(nodes: tuple[ir.Statement, ...], name: str) -> Iterator[ir.Node]:
+    """The expressions whose values assignments give a name: `x = a`, `x, y = a, b`."""
     for node in ir.walk(nodes):
         if type(node) is ir.Assign:
             for target in node.targets:

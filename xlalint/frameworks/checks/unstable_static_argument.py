@@ -264,7 +264,8 @@ def _check_shape(call: CallSite, passed: Passed, info: FunctionInfo, compiled: C
     surely = found.sure or (compiled.by_xla and compiled.framework == "tensorflow")
     variant = "shape" if surely else "rest"
     at = position(passed.node) or call.node.at
-    call.report("XLA405", compiled.framework, spelling(passed.node), detail, at, variant)
+    shown = spelling(passed.node)
+    call.report("XLA405", compiled.framework, shown if shown != "…" else spelling(found.part), detail, at, variant)
     return True
 
 
