@@ -23,6 +23,8 @@ class Block(nn.Module):
     def __init__(self):
         super().__init__()
         self.n = 0
+        self.kept = 0
+        self.total = 0
         self.size = 4
         self.weight = 1.0
         self.rows = []
@@ -33,6 +35,10 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor):
         %s
         return x
+
+    def load(self, state):
+        self.kept = state["kept"]
+        self.total = state["total"]
 %s
 """
 
@@ -63,6 +69,9 @@ QUIET = {
     "a buffer that counts": "self.step += 1",
     "a buffer that moves": "self.step = self.step + 1",
     "a tensor on average": "self.queue = self.queue * 0.9 + x.mean(0) * 0.1",
+    "what was saved, and may be a tensor": "self.total = self.total + helper(x)",
+    "what was saved, by what is not known": "self.total += self.rate",
+    "what was saved, and stays": "x = x * self.kept",
     "a counter of each call": "self.n = 0\n        for row in x:\n            self.n += 1\n        x = x * self.n",
     "a local name": "n = 0\n        for row in x:\n            n += 1",
     "a switch": "self.ready = True",
@@ -109,6 +118,7 @@ FOUND = {
     "a float in place": ("self.weight *= 0.9\n        x = x * self.weight", "self.weight", "once"),
     "an element of a dictionary": ('self.sums["a"] += 1\n        x = x * self.sums["a"]', "self.sums['a']", "each"),
     "a number of the module": ("global CALLS\n        CALLS += 1\n        x = x * CALLS", "CALLS", "each"),
+    "a counter that begins at what was saved": ("self.kept += 1\n        x = x * self.kept", "self.kept", "each"),
     "a list that grows": ("self.rows.append(x)", "self.rows", "length"),
     "a list that is extended": ("self.rows.extend([1, 2])", "self.rows", "length"),
 }

@@ -7,10 +7,10 @@ the function runs uncompiled; else once more, with a symbol in the number's plac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from xlalint.abstract.values import Const, Function, Host, Sequence, Value, members
+from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Sequence, Value, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.torch.draws import is_compiled
 from xlalint.frameworks.torch.graph_breaks import trains
@@ -57,17 +57,20 @@ def check_attribute(frame: Frame, path: str) -> None:
     if not updates or begins_anew(method.body, path) or is_set_back(method, path.rpartition(".")[2]):
         return
     target = next(one for one in targets(updates[0]) if path_of(one) == path)
-    kind = _kind_of(frame.eval(target))
+    found = members(frame.eval(target))
+    restored = UNKNOWN in found and any(_steps(one) for one in updates)
+    kind = _kind_of([one for one in found if not (restored and one is UNKNOWN)])
     if kind:
         read = next(reads(method.body, path), Read(target, updates[0]))
-        _note(frame, read, path, _how_often(frame, method, kind))
+        sure = Confidence.LIKELY if restored else Confidence.CERTAIN
+        _note(frame, read, path, _how_often(frame, method, kind), sure)
 
 
 def check_name(frame: Frame, target: ir.Node, old: Value, _right: Value) -> None:
     """Report a number of the module that a function counts on: `global calls; calls += 1`."""
     if type(target) is not ir.Name or frame.function is None or not frame.is_outer(target.id) or not _is_judged(frame):
         return
-    if _kind_of(old) == "int":
+    if _kind_of(members(old)) == "int":
         body = frame.function.body
         update = next(one for one in statements(body) if type(one) is ir.AugAssign and one.target is target)
         _note(frame, next(reads(body, target.id, but=target), Read(target, update)), target.id, "")
@@ -134,10 +137,10 @@ def _is_module(frame: Frame, method: FunctionInfo) -> bool:
     return any(_MODULE in frame.interpreter.apis.ancestors(base) for base in bases)
 
 
-def _kind_of(value: Value) -> str:
-    """The type of a number, "" of what is none."""
+def _kind_of(found: Iterable[Value]) -> str:
+    """The type of a number that may be any of these, "" of what is none."""
     kinds = set()
-    for member in members(value):
+    for member in found:
         if type(member) is Const and type(member.value) in (int, float):
             kinds.add(type(member.value).__name__)
         elif type(member) is Host and member.type in ("int", "float"):
@@ -160,6 +163,13 @@ def _updates(frame: Frame, statement: ir.Statement, path: str) -> bool:
                 return given and all(type(one) is Function for one in members(frame.eval(value.func)))
             return any(path_of(one) == path for one in operands(value))
     return False
+
+
+def _steps(statement: ir.Statement) -> bool:
+    """Return whether an update goes on by a number that stands in the source, as counters do that a checkpoint restores."""
+    if type(statement) is ir.AugAssign:
+        return type(statement.value) is ir.Const
+    return type(statement) is ir.Assign and any(type(one) is ir.Const for one in operands(statement.value))
 
 
 def _counts(statement: ir.Statement, text: str) -> bool:
