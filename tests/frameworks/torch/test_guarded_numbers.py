@@ -72,6 +72,12 @@ QUIET = {
     "what was saved, and may be a tensor": "self.total = self.total + helper(x)",
     "what was saved, by what is not known": "self.total += self.rate",
     "what was saved, and stays": "x = x * self.kept",
+    "a counter of the first steps": "if self.n < self.size:\n            self.n += 1",
+    "a counter of three steps": "if self.n < 3:\n            self.n += 1\n        x = x * self.n",
+    "a tensor that adds up where a number was": (
+        "if x.shape[0] > 2:\n            self.weight += 0.5 * x\n"
+        "        else:\n            x = x + self.weight\n            self.weight = 0"
+    ),
     "a counter of each call": "self.n = 0\n        for row in x:\n            self.n += 1\n        x = x * self.n",
     "a local name": "n = 0\n        for row in x:\n            n += 1",
     "a switch": "self.ready = True",
@@ -113,6 +119,8 @@ FOUND = {
         "self.n",
         "each",
     ),
+    "a counter of many steps": ("if self.n < 1000:\n            self.n += 1", "self.n", "each"),
+    "a counter beside a bound of something else": ("if x.shape[0] < 3:\n            self.n += 1", "self.n", "each"),
     "a counter in a branch": ("if self.training:\n            self.n += 1", "self.n", "each"),
     "a float": ("self.weight = self.weight * 0.9\n        x = x * self.weight", "self.weight", "once"),
     "a float in place": ("self.weight *= 0.9\n        x = x * self.weight", "self.weight", "once"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Sequence, Value, members
+from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Sequence, Value, members, tensors
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.torch.draws import is_compiled
 from xlalint.frameworks.torch.graph_breaks import trains
@@ -44,6 +44,8 @@ _LENGTH: Final = "length"
 _FRAMEWORK: Final = "torch"
 _MODULE: Final = "torch.nn.Module"
 _ALLOWED: Final = "allow_unspec_int_on_nn_module"
+_BELOW: Final = frozenset(("<", "<="))
+_LIMIT: Final = 8  # torch._dynamo.config.recompile_limit
 _IS_TENSOR: Final = "torch.is_tensor"
 _GROWS: Final = frozenset(("append", "extend", "insert"))
 
@@ -55,6 +57,8 @@ def check_attribute(frame: Frame, path: str) -> None:
         return
     updates = [one for one in statements(method.body) if _updates(frame, one, path)]
     if not updates or begins_anew(method.body, path) or is_set_back(method, path.rpartition(".")[2]):
+        return
+    if _ends(method.body, path, updates) or any(_adds_tensor(frame, one) for one in updates):
         return
     target = next(one for one in targets(updates[0]) if path_of(one) == path)
     found = members(frame.eval(target))
@@ -170,6 +174,24 @@ def _steps(statement: ir.Statement) -> bool:
     if type(statement) is ir.AugAssign:
         return type(statement.value) is ir.Const
     return type(statement) is ir.Assign and any(type(one) is ir.Const for one in operands(statement.value))
+
+
+def _ends(body: tuple[ir.Statement, ...], path: str, updates: list[ir.Statement]) -> bool:
+    """Return whether a number stops changing before the limit of compilations, as one does that counts the first steps."""
+    tests = [one for one in statements(body) if type(one) is ir.If and _is_below(one.test, path)]
+    return any(all(update in statements(test.body) for update in updates) for test in tests)
+
+
+def _is_below(test: ir.Node, path: str) -> bool:
+    """Return whether a test holds below a bound of which nothing says that it lies above the limit."""
+    if type(test) is not ir.Compare or len(test.ops) != 1 or test.ops[0] not in _BELOW or path_of(test.left) != path:
+        return False
+    bound = test.rights[0]
+    return type(bound) is not ir.Const or (isinstance(bound.value, int) and bound.value <= _LIMIT)
+
+
+def _adds_tensor(frame: Frame, statement: ir.Statement) -> bool:
+    return type(statement) is ir.AugAssign and any(True for _ in tensors(frame.eval(statement.value)))
 
 
 def _counts(statement: ir.Statement, text: str) -> bool:
