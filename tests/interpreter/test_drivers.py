@@ -234,6 +234,18 @@ FOUND["a step whose parts a loop puts together"] = f"""
             optimizer.step()
             {READ}
     """
+FOUND["a model that takes a step where it is called"] = f"""
+    class Own(torch.nn.Module):
+        def forward(self, state, optimizer):
+            self.inner(state).sum().backward()
+            optimizer.step()
+    def main(states, optimizer):
+        model = Own()
+        model = torch.nn.DataParallel(model.cuda())
+        for state in states:
+            {READ}
+            model(state, optimizer)
+    """
 BATCHES = {
     "items that a loop takes at its count, for as long as some are left": f"""
         def main(agent, images, labels, left):
@@ -260,6 +272,25 @@ BATCHES = {
         """,
 }
 SELDOM = {
+    "around a loop over steps that is imported by another name": f"""
+        from agent import fit as train
+        def main(agent, epochs):
+            for state in epochs:
+                {READ}
+                train(agent, state)
+        """,
+    "around a model that takes steps where it is called": f"""
+        class Own(torch.nn.Module):
+            def forward(self, state, optimizer):
+                self.inner(state).sum().backward()
+                optimizer.step()
+        def main(epochs, optimizer):
+            model = Own().cuda()
+            for states in epochs:
+                for state in states:
+                    model(state, optimizer)
+                {READ}
+        """,
     "around a loop over steps, with something else moved": f"""
         def main(agent, epochs, table):
             for state in epochs:
@@ -330,6 +361,13 @@ SELDOM = {
         """,
 }
 SILENT = {
+    "around what is imported by the name of a loop": f"""
+        from agent import say as fit
+        def main(agent, epochs):
+            for state in epochs:
+                {READ}
+                fit(state)
+        """,
     "beside the loop": f"def main(agent: Agent, state):\n    agent.update(state)\n    for one in range(8):\n        {READ}",
     "no loop": f"def main(agent, state):\n    {READ}\n    fit(agent, state)",
     "what takes no step": f"def main(agent: Agent, states):\n    for state in states:\n        {READ}\n        agent.look(state)",

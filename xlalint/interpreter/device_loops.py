@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 Loop = Union[ir.For, ir.While]
 
+_ONE: Final = ir.Const(1)
 _FEW: Final = 4  # TensorFlow warns of retracing from the fifth trace on
 _COUNTING: Final = frozenset(("range", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
 _GOING_OVER: Final = _SHOWING | {"enumerate"}
+CALLED_AS_OBJECTS: Final = frozenset(("forward", "__call__"))
+"""Methods that a call of their object enters."""
 MOVING: Final = "cpu"
 """A method by which tensors are copied to the host, and models moved there."""
 _OF_MODELS: Final = frozenset(
@@ -202,6 +205,26 @@ def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
+def names_counting(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """Return the names to which a loop adds one at a time, and gives nothing else: they count its turns, or some of these."""
+    added: set[str] = set()
+    others: set[str] = set()
+    for one in ir.walk(body):
+        if type(one) is ir.AugAssign and type(one.target) is ir.Name:
+            (added if one.op == "+" and one.value == _ONE else others).add(one.target.id)
+        elif type(one) is ir.Assign:
+            for target in one.targets:
+                if type(target) is ir.Name:
+                    (added if _adds_one(one.value, target.id) else others).add(target.id)
+    return frozenset(added - others)
+
+
+def _adds_one(value: ir.Node, name: str) -> bool:
+    if type(value) is not ir.Bin or value.op != "+" or value.right != _ONE:
+        return False
+    return type(value.left) is ir.Name and value.left.id == name
+
+
 def find_owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[str]:
     """Find whose methods of these names a body calls: `model` of `model.eval()`."""
     found = (
@@ -257,6 +280,7 @@ def entering(value: Value) -> Value:
 
 
 __all__ = [
+    "CALLED_AS_OBJECTS",
     "DeviceSteps",
     "Loop",
     "blocks",
@@ -271,5 +295,6 @@ __all__ = [
     "mark_counted",
     "names_added_to",
     "names_counted",
+    "names_counting",
     "values_of_turn",
 ]

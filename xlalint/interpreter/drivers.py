@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard, Union
 
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import (
+    CALLED_AS_OBJECTS,
     DeviceSteps,
     Loop,
     blocks,
@@ -508,8 +509,9 @@ class Drivers:
             return True
         driving = {known.module for known in self._roles}
         names = _names_leading_to(self._roles) | self.words.objects
-        names |= {known.owner.name for known in self._roles if known.name == "__call__" and known.owner is not None}
-        calls = not names.isdisjoint(info.ir.calls) or _wraps_one(info, [name.encode() for name in names])
+        names |= {one.owner.name for one in self._roles if one.name in CALLED_AS_OBJECTS and one.owner is not None}
+        called = _with_aliases(names, info.module)
+        calls = not called.isdisjoint(info.ir.calls) or _wraps_one(info, [name.encode() for name in names])
         return info.module in driving or calls
 
     # -------------------------------------------------------------------------------------------- answers
@@ -532,7 +534,7 @@ class Drivers:
             named = self._name_objects(ported, self.words.objects, None)
             for _ in range(_ROUNDS):
                 for info in fresh:
-                    if info.name == "__call__" and info.owner is not None:
+                    if info.name in CALLED_AS_OBJECTS and info.owner is not None:
                         named += self._name_objects(ported, frozenset((info.owner.name,)), info)
                 self._keep_objects(ported, {info.owner for info in fresh if info.owner is not None})
                 names, named = _names_leading_to(fresh).union(named), []
@@ -616,18 +618,25 @@ class Drivers:
             bodies = [ir.decode_body(module.unit.body)] if not names.isdisjoint(module.unit.calls) else []
             bodies += [info.body for info in module.functions if not names.isdisjoint(info.ir.calls)]
             for one in ir.walk(tuple(bodies)) if bodies else ():
-                if (
-                    type(one) is not ir.Assign
-                    or type(one.value) is not ir.Call
-                    or last_name(one.value.func) not in names
-                ):
+                maker = self._maker_of(one.value) if type(one) is ir.Assign else None
+                if type(one) is not ir.Assign or maker is None or last_name(maker) not in names:
                     continue
-                made = self._definition(module, one.value.func)
-                if called is None or (isinstance(made, ClassInfo) and made.method("__call__") is called):
+                made = self._definition(module, maker)
+                if called is None or (isinstance(made, ClassInfo) and made.method(called.name) is called):
                     found += filter(None, [path_of(target).rpartition(".")[2] for target in one.targets])
         for name in found:
             self._objects.setdefault(name, set()).add(called)
         return found
+
+    def _maker_of(self, value: ir.Node) -> ir.Node | None:
+        """Return what is called to make a value, which may be moved, or set to evaluate, at once: `Net` of `Net(4).to(device)`."""
+        passing = self.words.places | self.words.evaluates
+        while type(value) is ir.Call:
+            inner = value.func.value if type(value.func) is ir.Attr and value.func.name in passing else None
+            if type(inner) is not ir.Call:
+                return value.func
+            value = inner
+        return None
 
     def _keep_objects(self, modules: list[ModuleInfo], owners: set[ClassInfo]) -> None:
         """Note the names to which modules assign objects of classes, or of classes derived from them, whose methods drive a device.
@@ -657,13 +666,14 @@ class Drivers:
         spelled = [name.encode() for name in names]
         changed: list[FunctionInfo] = []
         for module in modules:
-            if not names.isdisjoint(module.unit.calls):
-                parts = self._note_calls(module, None, ir.decode_body(module.unit.body), names)
+            known = _with_aliases(names, module)
+            if not known.isdisjoint(module.unit.calls):
+                parts = self._note_calls(module, None, ir.decode_body(module.unit.body), known)
                 changed += self._demote(parts, self.within(None, module))
             for info in module.functions:
-                if names.isdisjoint(info.ir.calls) and not _wraps_one(info, spelled):
+                if known.isdisjoint(info.ir.calls) and not _wraps_one(info, spelled):
                     continue
-                parts = self._note_calls(module, info, info.body, names)
+                parts = self._note_calls(module, info, info.body, known)
                 changed += self._demote(parts, self._body_of(info))
                 if parts is not None and self._classify(info):
                     changed.append(info)
@@ -928,6 +938,11 @@ def _methods(klass: ClassInfo, name: str) -> Iterator[FunctionInfo]:
 def _names_leading_to(functions: Iterable[FunctionInfo]) -> frozenset[str]:
     """The names of functions, and of those around them: what calls these may be given them."""
     return frozenset(one.name for info in functions for one in (info, *info.enclosing()))
+
+
+def _with_aliases(names: frozenset[str], module: ModuleInfo) -> frozenset[str]:
+    """Names, and those under which a module imports what has one of them: `train` of `from loops import train_epoch as train`."""
+    return names.union([one.local for one in module.unit.imports if one.name in names])
 
 
 def _wraps_one(info: FunctionInfo, spelled: list[bytes]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
-from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.device_loops import CALLED_AS_OBJECTS, last_name
 from xlalint.interpreter.given_values import (
     ATTRIBUTE,
     CONSTANT,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 _Holder = Union[FunctionInfo, ClassInfo, ModuleInfo]
 NAMESPACE: Final = "argparse.Namespace"
 """The class of what holds the options of a program."""
-_CALLED_AS_OBJECTS: Final = frozenset(("forward", "__call__"))
 _PASSIVE: Final = frozenset(("staticmethod", "classmethod", "property", "no_grad", "inference_mode", "enable_grad"))
 # What the launcher of a program gives, or a library does.
 _OTHERS: Final = ("rank", "cuda", "gpu", "tpu", "xla", "device", "training", "grad")
@@ -415,7 +414,7 @@ class _Search:
         """Take in the parameters of a function: their defaults, and what calls pass them."""
         names = _names_of(info)
         bound = info.owner is not None and not any(path_of(one) == "staticmethod" for one in info.ir.decorators)
-        called = info.name in _CALLED_AS_OBJECTS
+        called = info.name in CALLED_AS_OBJECTS
         handed = not called and not self._handed.isdisjoint(names)
         filled = not self._starred.isdisjoint(names) or (called and self._fills_objects)
         told = closed and not (handed or filled or _is_decorated(info)) and info.name != "<lambda>"
