@@ -54,6 +54,18 @@ def assert_told(finding: Finding, frequency: str, severity: str, words: str) -> 
 
 
 AT_EVERY_STEP = {
+    "from the sixth step on": f"if i > 5:\n    {READ}",
+    "beside what runs at the first steps": f"if i < 5:\n    pass\nelse:\n    {READ}",
+    "at many of the first steps": f"if i < 5000:\n    {READ}",
+    "where few come first of what another loop counts": f"for k, p in enumerate(model.layers):\n    if k < 4:\n        {READ}",
+    "where few come first of what is counted anew": "k = 0\n"
+    "for p in model.layers:\n    if k < 4:\n        loss.item()\n    k += 1",
+    "where a size is small": f"if x.shape[0] < 5:\n    {READ}",
+    "where a sum is small": f"args.total += loss.item()\nif args.total < 5:\n    {READ}",
+    "where a number is set back that nothing adds to": f"if args.since > 100:\n    args.since = 0\n    {READ}",
+    "before what is set back": f"args.since += 1\nif args.since > 100:\n    args.since = 0\n{READ}",
+    "until what is set back has come so far": f"args.since += 1\nif args.since < 100:\n    args.since = 0\n    {READ}",
+    "where an entry of another kind is set": f"if args['mode'] == 1:\n    args['other'] = loss\n    {READ}",
     "in the loop": READ,
     "in a loop within the loop": "for part in loss.view(1):\n    part.sum().item()",
     "where the guard is of a number of layers": f"depth = len(model.layers)\nif depth % 100 == 0:\n    {READ}",
@@ -103,7 +115,14 @@ NOW_AND_THEN = {
     "of a checkpoint": "if i % 100 == 0:\n    torch.save(loss, 'loss.pt')",
     "of what the loop counts": f"if i % 100 == 0:\n    {READ}",
     "at one step": f"if i == 0:\n    {READ}",
-    "at the last step": f"if len(batches) - 1 == i:\n    {READ}",
+    "at the first steps": f"if i < 5:\n    {READ}",
+    "at the first steps, the other way round": f"if 5 >= i:\n    {READ}",
+    "after the first steps have gone on": f"if i > 5:\n    continue\n{READ}",
+    "at the first ones that it counts": f"if seen <= 5:\n    {READ}",
+    "once a count has come so far": f"args.since += 1\nif args.since >= 100:\n    args.since = 0\n    {READ}",
+    "once a sum has, and something else holds": (
+        f"args.since += x.size(0)\nif args.rank == 0 and args.since > 100:\n    args.since = 0\n    {READ}"
+    ),
     "at one step of some epochs": f"if epoch % args.log_every == 0 and i == 0:\n    {READ}",
     "after all but one went on": f"if i != args.shown:\n    continue\n{READ}",
     "of what the loop counts, plus one": f"if (i + 1) % args.log_every == 0:\n    {READ}",
@@ -152,6 +171,28 @@ def test_at_every_step(name: str) -> None:
 def test_at_every_nth_step(name: str) -> None:
     (finding,) = check(in_steps(NOW_AND_THEN[name]))
     assert_told(finding, "nth-step", "info", "at every n-th step")
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "len(batches) - 1 == i",
+        "(i + 1) == len(batches)",
+        "i % len(batches) == 0",
+        "args['loss'] < 0 and i % len(batches) == 0",
+    ],
+)
+def test_at_one_step_of_each_pass_it_is_once_an_epoch(guard: str) -> None:
+    (finding,) = check(in_steps(f"if {guard}:\n    {READ}"))
+    assert_told(finding, "epoch", "info", "once an epoch")
+
+
+def test_what_has_no_value_yet_gets_it_once() -> None:
+    text = in_steps(f"z = args[0].item()\nif z < 0:\n    args[0] = loss\n    z = {READ}").replace(
+        "args[0].item()", "args[0]"
+    )
+    (finding,) = check(text)
+    assert_told(finding, "run", "info", "once a run")
 
 
 @pytest.mark.parametrize("name", NOW_AND_THEN)

@@ -48,6 +48,7 @@ from xlalint.interpreter.guards import (
     asks_when,
     assigned_once,
     attribute_filled_once,
+    begins_count_anew,
     fills_once,
     find_written,
     guard_of,
@@ -55,6 +56,7 @@ from xlalint.interpreter.guards import (
     may_guard,
     may_guard_entered,
     name_guards,
+    sets_what_it_asks_for,
     spell_out,
     tests_equality,
 )
@@ -215,6 +217,10 @@ class Frame:
             return reached[0].under(Frequency.NTH_STEP), reached[1]
         if self.scope.receiver_name and self._fills_attribute_once(node):
             return reached[0].under(Frequency.ONCE), reached[1]
+        if sets_what_it_asks_for(node, lambda: body_of(self)):
+            return reached[0].under(Frequency.ONCE), reached[1]
+        if begins_count_anew(node, self._find_written):
+            reached = reached[0].under(Frequency.NTH_STEP), reached[1]
         if reached[0] is self.loops.rate:
             return reached
         if self._stepping is None:

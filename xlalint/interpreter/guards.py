@@ -22,22 +22,30 @@ from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
 _FEW: Final = 10
+_FIRST: Final = 32  # turns that are the first ones of many
 _NONE: Final = ir.Const(None)
+_ONE: Final = ir.Const(1)
 _CLOCKS: Final = frozenset(("time", "perf_counter", "monotonic", "now", "process_time"))
 _CONSTRUCTORS: Final = frozenset(("__init__", "__post_init__", "setup", "build", "_setup"))
 _COMPARING: Final = {"equal": "==", "not_equal": "!="}
 _EQUALITIES: Final = (("==",), ("!=",))
+_BELOW: Final = frozenset(("<", "<="))
+_BOUNDING: Final = _BELOW | {">", ">="}
+_UNSET: Final = (("<",), ("<=",), ("==",))
+_REACHING: Final = frozenset(("==", ">", ">="))
 _SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 
 class Written(NamedTuple):
     """Tells what statements give values to: `added` are the names, attributes and entries of tables to which they add, as these are
-    spelled, `copies` the names that stand for others alone, with these, `clocks` those that stand for the time alone."""
+    spelled, `counting` the attributes and entries to which they add one, `copies` the names that stand for others alone, with these,
+    `clocks` those that stand for the time alone."""
 
     added: frozenset[str] = frozenset()
     copies: Mapping[str, tuple[ir.Name, ...]] = MappingProxyType({})
     clocks: frozenset[str] = frozenset()
+    counting: frozenset[str] = frozenset()
 
 
 class Counting(NamedTuple):
@@ -55,11 +63,13 @@ class Counting(NamedTuple):
 
 def find_written(body: tuple[ir.Statement, ...]) -> Written:
     """Find what statements give values to."""
-    added = set(names_added_to(body))
+    added, counting = set(names_added_to(body)), set[str]()
     given: defaultdict[str, list[ir.Node]] = defaultdict(list)
     for one in ir.walk(body):
         if type(one) is ir.AugAssign and one.op == "+":
             added.add(_spell_written(one.target))
+            if one.value == _ONE:
+                counting.add(_spell_written(one.target))
         elif type(one) is ir.Assign:
             sides = (one.value.body, one.value.orelse) if type(one.value) is ir.IfExp else (one.value,)
             for name in {target.id for target in one.targets if type(target) is ir.Name}:
@@ -70,7 +80,7 @@ def find_written(body: tuple[ir.Statement, ...]) -> Written:
         if len(names) == len(values):
             copies[name] = names
     clocks = frozenset([name for name, values in given.items() if all(map(_is_clock, values))])
-    return Written(frozenset(added), copies, clocks)
+    return Written(frozenset(added), copies, clocks, frozenset(counting))
 
 
 def _spell_written(node: ir.Node) -> str:
@@ -112,9 +122,24 @@ def lets_some_in(test: ir.Node) -> bool:
     return type(test) is ir.Not and tests_remainder(test.value) and type(test.value) is ir.Bin
 
 
+def _tests_bound(test: ir.Node) -> bool:
+    """Return whether a condition, or a part of it, asks whether something is below a small number: `count <= 5`."""
+    if type(test) is ir.Bool:
+        return any(map(_tests_bound, test.values))
+    asked = test.value if type(test) is ir.Not else test
+    if type(asked) is not ir.Compare or asked.ops[0] not in _BOUNDING or len(asked.ops) != 1:
+        return False
+    sides = (asked.left, asked.rights[0])
+    return any(map(_is_small, sides)) and any(type(side) is ir.Name or type(side) is ir.Attr for side in sides)
+
+
+def _is_small(node: ir.Node) -> bool:
+    return type(node) is ir.Const and type(node.value) is int and 0 < node.value <= _FIRST
+
+
 def may_guard_entered(test: ir.Node) -> bool:
     """Return whether a condition may let code run at every n-th step in a function that holds no loop over steps."""
-    return tests_remainder(test) or _tests_difference(test)
+    return tests_remainder(test) or _tests_difference(test) or _tests_bound(test)
 
 
 def may_guard(test: ir.Node) -> bool:
@@ -221,6 +246,35 @@ def _gives(body: tuple[ir.Statement, ...], name: str, *, none: bool) -> bool:
     """Return whether statements assign a name None, or something else."""
     assigned = (one for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name))
     return any((one.value == _NONE) is none for one in assigned)
+
+
+def begins_count_anew(node: ir.If, written: Callable[[], Written]) -> bool:
+    """Return whether a branch runs once a number, to which the code adds, has come so far, and sets it back: `if seen > n: seen = 0`."""
+    tests = node.test.values if type(node.test) is ir.Bool and node.test.is_and else (node.test,)
+    reached = [path_of(one.left) for one in tests if type(one) is ir.Compare and one.ops[0] in _REACHING]
+    if not any(reached):
+        return False
+    given = [one for one in node.body if type(one) is ir.Assign and _is_whole(one.value)]
+    set_back = {path_of(target) for one in given for target in one.targets}
+    return any(path in set_back and path in written().added for path in reached if path)
+
+
+def _is_whole(node: ir.Node) -> bool:
+    return type(node) is ir.Const and type(node.value) is int
+
+
+def sets_what_it_asks_for(node: ir.If, body: Callable[[], tuple[ir.Statement, ...]]) -> bool:
+    """Return whether a branch gives an entry its first value, if its condition asks whether that has one yet: `if z < 0: params[2] = mean`,
+    where `z` is `params[2].item()`."""
+    asked = node.test
+    if type(asked) is not ir.Compare or asked.ops not in _UNSET or type(asked.rights[0]) is not ir.Const:
+        return False
+    given = [one for one in node.body if type(one) is ir.Assign and type(one.value) is not ir.Const]
+    entries = {spelling(target) for one in given for target in one.targets if type(target) is ir.Sub}
+    if not entries:
+        return False
+    read = assigned_once(asked.left, body(), node.at)
+    return any(type(one) is ir.Sub and spelling(one) in entries for one in ir.walk(read))
 
 
 def attribute_filled_once(node: ir.If, receiver: str) -> str:
@@ -393,11 +447,38 @@ def _of_compare(test: ir.Compare, wanted: bool, around: Counting) -> Frequency |
     """
     if len(test.ops) == 1 and _tests_difference(test):
         return _of_difference(test, wanted, around)
+    if _tests_bound(test):
+        return _of_bound(test, wanted, around)
     if len(test.ops) != 1 or test.ops[0] not in (("==", "is") if wanted else ("!=", "is not")):
         return None
     if type(test.left) is ir.Bin and test.left.op == "%":
         return _of_remainder(test.left, around)
-    return Frequency.NTH_STEP if _is_counter(test.left, around) is not _is_counter(test.rights[0], around) else None
+    sides = _without_offset(test.left), _without_offset(test.rights[0])
+    if _is_counter(sides[0], around) is _is_counter(sides[1], around):
+        return None
+    return Frequency.EPOCH if any(map(_is_length, sides)) else Frequency.NTH_STEP
+
+
+def _without_offset(node: ir.Node) -> ir.Node:
+    """Return what a number is added to, or taken from: `i` of `i + 1`."""
+    offset = type(node) is ir.Bin and node.op in ("+", "-") and type(node.right) is ir.Const
+    return node.left if type(node) is ir.Bin and offset else node
+
+
+def _is_length(node: ir.Node) -> bool:
+    """Return whether an expression is how many steps a pass over data takes: `len(loader)`."""
+    return type(node) is ir.Call and type(node.func) is ir.Name and node.func.id == "len"
+
+
+def _of_bound(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
+    """Of `count <= 5`: it comes out true at the first steps alone."""
+    below = (test.ops[0] in _BELOW) is wanted
+    counted, bound = (test.left, test.rights[0]) if below else (test.rights[0], test.left)
+    if not _is_small(bound):
+        return None
+    if type(counted) is ir.Name:
+        return Frequency.NTH_STEP if counted.id in around.counters else None
+    return Frequency.NTH_STEP if _spell_written(counted) in around.written().counting - {""} else None
 
 
 def _of_difference(test: ir.Compare, wanted: bool, around: Counting) -> Frequency | None:
@@ -446,6 +527,8 @@ def _of_call(test: ir.Call, around: Counting) -> Frequency | None:
 def _of_remainder(node: ir.Bin, around: Counting) -> Frequency | None:
     if not _counts_steps(node.left, around):
         return None
+    if _is_length(node.right):
+        return Frequency.EPOCH
     divisor = around.evaluate(node.right) if isinstance(node.right, (ir.Const, ir.Name)) else UNKNOWN
     few = type(divisor) is Const and isinstance(divisor.value, int) and divisor.value < _FEW
     return Frequency.FEW_STEPS if few else Frequency.NTH_STEP
@@ -520,6 +603,7 @@ __all__ = [
     "asks_when",
     "assigned_once",
     "attribute_filled_once",
+    "begins_count_anew",
     "fills_once",
     "find_written",
     "guard_of",
@@ -529,6 +613,7 @@ __all__ = [
     "may_guard_entered",
     "name_guards",
     "reads_clock",
+    "sets_what_it_asks_for",
     "spell_out",
     "tests_equality",
     "tests_remainder",

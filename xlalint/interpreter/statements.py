@@ -45,6 +45,7 @@ from xlalint.interpreter.device_loops import (
     mark_counted,
     names_added_to,
     names_counted,
+    names_counting,
     values_of_turn,
 )
 from xlalint.interpreter.drivers import DrivenBody
@@ -487,7 +488,7 @@ def _rate_of_turns(frame: Frame, node: Loop, turns: bool, lasts: bool) -> Rate:
         return rate.in_loop() if lasts else rate
     drivers, function = frame.interpreter.drivers, frame.function
     if turns:
-        frame.loops.counters |= _names_counted(frame, node)
+        frame.loops.counters |= _names_counted(frame, node) | names_counting(node.body)
         evaluates = drivers.only_evaluates(function, frame.module)
         return rate.in_steps(driven_body(frame).frequency(node, evaluates=evaluates))
     if driven_body(frame).goes_around(node):
