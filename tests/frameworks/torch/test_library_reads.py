@@ -218,6 +218,20 @@ FOUND = {
         """,
         ["XLA302"],
     ),
+    "what an optimizer keeps for its parameters, not the tables that hold it": (
+        """
+        net = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+        optimizer = torch.optim.Adam(net.parameters())
+        def step(x: Tensor):
+            kept = {k: v.cpu() if isinstance(v, Tensor) else v for k, v in optimizer.state_dict().items()}
+            for state in optimizer.state_dict()["state"].values():
+                for k, v in state.items():
+                    if isinstance(v, Tensor):
+                        state[k] = v.cpu()
+            return net(x)
+        """,
+        ["XLA302"],
+    ),
     "a step closure": (
         """
         def f(x: Tensor):
