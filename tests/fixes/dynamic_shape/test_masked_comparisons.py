@@ -32,6 +32,14 @@ SAFE = {
         "x, y = x.view(4, 2), y.view(4)\n(x[y > 0] > 1).sum()",
         "x, y = x.view(4, 2), y.view(4)\n((x > 1) & (y > 0)[:, None]).sum()",
     ),
+    "a mask of rows that are made along a dimension": (
+        "k = (x > 1).any(dim=-1)\n(x[k] == 2).sum()",
+        "k = (x > 1).any(dim=-1)\n((x == 2) & k[..., None]).sum()",
+    ),
+    "a mask of rows in both branches": (
+        "if x.ndim > 2:\n    k = x.ne(1).any(-1)\nelse:\n    k = torch.ones(x.shape[:-1]).bool()\n(x[k] == 2).any()",
+        "if x.ndim > 2:\n    k = x.ne(1).any(-1)\nelse:\n    k = torch.ones(x.shape[:-1]).bool()\n((x == 2) & k[..., None]).any()",
+    ),
     "one made of the other": ("k = x * 2\n(x[x > 0] == k[x > 0]).sum()", "k = x * 2\n((x == k) & (x > 0)).sum()"),
 }
 UNSAFE = {

@@ -26,6 +26,7 @@ LEFT = {
         "return torch.unique(y, dim=0).shape[0] * x",
         "return torch.unique(y, return_counts=True)[1]",
         "return torch.zeros(y.unique().numel())",
+        "x.kinds = y.unique().shape[0]\n    return x",
         "return x * (y.unique().numel() == 2) * torch.zeros(len(y.unique()))",
     ),
     ("jax", "XLA203"): (

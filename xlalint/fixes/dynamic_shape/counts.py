@@ -256,7 +256,7 @@ def _host_use(scene: FunctionSource, node: cst.BaseExpression, followed: set[str
             if values.tensors_only(scene.value(other)):
                 return ""
         outer = holder
-    if _is_size(scene, outer):
+    if _is_size(scene, outer) or _is_kept(holder):
         return scene.code(scene.statement(outer)).split("\n")[0]
     name = _target(holder)
     if not name or name in followed:
@@ -264,6 +264,11 @@ def _host_use(scene: FunctionSource, node: cst.BaseExpression, followed: set[str
     followed.add(name)
     found = (_host_use(scene, use, followed) for use in uses(scene, scene.function(node) or scene.root, name))
     return next(filter(None, found), "") or host_use(scene, scene.statement(node), name)
+
+
+def _is_kept(holder: cst.CSTNode) -> bool:
+    """Return whether an assignment keeps a number in an attribute, which code elsewhere may make layers of."""
+    return isinstance(holder, cst.Assign) and any(isinstance(one.target, cst.Attribute) for one in holder.targets)
 
 
 def _target(holder: cst.CSTNode) -> str:

@@ -23,7 +23,7 @@ from xlalint.fixes.dynamic_shape.masked_reductions import (
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.indexing import rank, same_rank
+from xlalint.fixes.toolkit.indexing import dropped_dimensions, rank, same_rank
 from xlalint.fixes.toolkit.operations import arguments_of, is_method, operation
 from xlalint.fixes.toolkit.picking import Selection, find_selections, selection, without_mask
 from xlalint.fixes.toolkit.text import atom
@@ -87,6 +87,8 @@ def _find_place(site: Site, picked: list[Selection]) -> MaskPlacement | NoFix | 
     scene, first = site.scene, picked[0]
     own = rank(scene, first.mask)
     if any(own >= 0 and rank(scene, one.whole) not in (-1, own) for one in picked):
+        return find_place(site, picked)
+    if any(dropped_dimensions(scene, one.mask, one.whole) > 0 for one in picked):
         return find_place(site, picked)
     mask = scene.code(first.mask)
     place = MaskPlacement(mask, f"{atom(scene, first.mask)}.sum()", "b", is_repeatable(scene, first.mask))

@@ -16,7 +16,7 @@ import libcst as cst
 from xlalint.abstract.values import UNKNOWN, Const, Host, Sequence, Tensor, members
 from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import definition, reads, unpacking, version
+from xlalint.fixes.toolkit.dataflow import bindings, definition, reads, unpacking, version
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import (
     AS_FIRST,
@@ -436,8 +436,7 @@ def _count_dropped(scene: FunctionSource, node: cst.BaseExpression, known: set[s
     if not depth:
         return -1
     if isinstance(node, cst.Name):
-        made = definition(scene, node)
-        return -1 if made is None else _count_dropped(scene, made.value, known, depth - 1)
+        return _agreed([_count_dropped(scene, one, known, depth - 1) for one in _list_made(scene, node)])
     if isinstance(node, cst.Subscript):
         parts = [element.slice for element in node.slice]
         inner = _count_dropped(scene, node.value, known, depth - 1)
@@ -446,9 +445,45 @@ def _count_dropped(scene: FunctionSource, node: cst.BaseExpression, known: set[s
     if isinstance(node, cst.Call) and _reduces_one(scene, node):
         inner = _count_dropped(scene, arguments_of(scene, node)[0], known, depth - 1)
         return inner + 1 if inner >= 0 else -1
+    cut = _cut_shape(scene, node)
+    if cut is not None:
+        inner = _count_dropped(scene, cut[0], known, depth - 1)
+        return inner + cut[1] if inner >= 0 else -1
     operands = [one for one in _operands(scene, node) if rank(scene, one) != 0]
     found = [_count_dropped(scene, one, known, depth - 1) for one in operands]
     return min(found) if found and min(found) >= 0 else -1
+
+
+def _list_made(scene: FunctionSource, name: cst.Name) -> list[cst.BaseExpression]:
+    """List all that a name may have been bound to, in branches for example; nothing where it may be bound otherwise."""
+    made = definition(scene, name)
+    if made is not None:
+        return [made.value]
+    function = scene.function(name)
+    found = [scene.parent(scene.parent(one)) for one in bindings(scene, function, name.value)] if function else []
+    alone = [one.value for one in found if isinstance(one, cst.Assign) and len(one.targets) == 1]
+    given = function is not None and any(
+        one.name.value == name.value for one in scene.descend(function.params, cst.Param)
+    )
+    return alone if len(alone) == len(found) and not given else []
+
+
+def _agreed(counts: list[int]) -> int:
+    return counts[0] if len(set(counts)) == 1 else -1
+
+
+def _cut_shape(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.BaseExpression, int] | None:
+    """The tensor whose shape something is made with but for its last dimensions, and how many those are: of `torch.ones(x.shape[:-1])`."""
+    given = arguments_of(scene, node) if isinstance(node, cst.Call) and operation(scene, node) in _ALIKE else []
+    shape = given[0] if len(given) == 1 else None
+    if not isinstance(shape, cst.Subscript) or len(shape.slice) != 1:
+        return None
+    part, whole = shape.slice[0].slice, _whole_shape(shape.value)
+    if not isinstance(part, cst.Slice) or part.lower is not None or part.step is not None or part.upper is None:
+        return None
+    end = scene.value(part.upper)
+    left_out = -end.value if type(end) is Const and type(end.value) is int else 0
+    return (whole, left_out) if whole is not None and left_out > 0 else None
 
 
 def _reduces_one(scene: FunctionSource, node: cst.Call) -> bool:
