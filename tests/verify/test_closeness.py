@@ -63,6 +63,15 @@ def test_rounding_is_what_goes_away_in_a_wider_dtype(wide: Any, other: Any, allo
     assert bool(difference([one], [after], noise=noise)) is not allowed
 
 
+@pytest.mark.parametrize(("dtype", "allowed"), [("float64", True), ("float32", False)])
+def test_some_units_of_the_largest_element_are_rounding_in_the_widest_dtype(dtype: str, allowed: bool) -> None:
+    one = leaf(1.0, 1e-3, dtype=dtype)
+    noise = closeness.movement([one], [[one]], [[one]], 2, [dtype])
+    unit = float(np.spacing(one[1][0]))
+    assert bool(difference([one], [leaf(1.0, 1e-3 + 9 * unit, dtype=dtype)], noise=noise)) is not allowed
+    assert difference([one], [leaf(1.0, 1e-3 + 40 * unit, dtype=dtype)], noise=noise)
+
+
 def test_rounding_is_small() -> None:
     one, after = leaf(1.0, 1e-3), leaf(1.0, 2e-3)
     noise = allow_rounding([], [one], [WIDE], [WIDE], ["float32"])

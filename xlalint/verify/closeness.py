@@ -12,7 +12,7 @@ import numpy as np
 from xlalint.verify.backends import Content, Leaf
 
 _UNITS = 4  # in the last place, for arithmetic in another order that no draw shows
-_UNITS_OF_WIDEST = 16  # of what is computed in float64, of which no wider dtype tells what is rounding
+_UNITS_OF_WIDEST = 16  # of the largest element in float64, of which no wider dtype tells what is rounding
 _NOISE = 2  # times what was measured: of few runs, and only of the inputs
 _MOST = {
     "float64": 1e-9,
@@ -246,7 +246,7 @@ def movement(
         whole = np.abs(plain, where=np.isfinite(plain), out=np.zeros(plain.shape)).max(initial=0.0)
         off = np.nan_to_num(_NOISE * np.max(most, axis=0) * _terms(elements, plain.size), nan=0.0, posinf=0.0)
         off = np.minimum(off, share * whole)
-        found.append(np.maximum(off, _UNITS_OF_WIDEST * np.spacing(np.abs(plain))) if kind == "float64" else off)
+        found.append(np.maximum(off, _UNITS_OF_WIDEST * np.spacing(whole)) if kind == "float64" else off)
     return found
 
 

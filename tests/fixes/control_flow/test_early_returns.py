@@ -28,6 +28,10 @@ SAFE = {
         "if y.all():\n    return x * 2.0\nz = x + 1.0\nreturn z",
         "z = x + 1.0\nreturn torch.where(y.all(), x * 2.0, z)",
     ),
+    "comments, which go where the return goes": (
+        "# twice\nif y.all():\n    # so\n    return x * 2.0\n# one more\nz = x + 1.0\nreturn z",
+        "# one more\nz = x + 1.0\n# twice\n# so\nreturn torch.where(y.all(), x * 2.0, z)",
+    ),
     "a return of which the host knows a part": (
         "if ok and y.all():\n    return x * 2.0\nreturn x",
         "if ok:\n    return torch.where(y.all(), x * 2.0, x)\nreturn x",
@@ -43,3 +47,11 @@ def test_left_alone_with_a_reason(before: str, why: str) -> None:
 @pytest.mark.parametrize(("before", "after"), SAFE.values(), ids=SAFE)
 def test_safe(before: str, after: str) -> None:
     expect_fixed(outcome(module(before), "XLA101"), module(after), "safe")
+
+
+def test_a_divisor_that_is_small_where_another_value_is_returned() -> None:
+    before = "n = y.sum()\nif n <= EPS:\n    return x\nz = x / n\nreturn z + 1.0"
+    after = "n = y.sum()\nz = x / torch.where(n <= EPS, 1, n)\nreturn torch.where(n <= EPS, x, z + 1.0)"
+    head = "EPS = 1e-8\n"
+    made = outcome(head + module(before), "XLA101")
+    assert made.text == head + module(after)

@@ -90,7 +90,7 @@ class _Return:
         values = [*(value for _, value in self._chain.cases), self._chain.otherwise]
         self._chooser.copy(self._chain.last or self._head, self._chain.otherwise, values)
         chooser = self._chooser
-        replacements = (*self._write(arguments, static), *chooser.imports.needed)
+        replacements = (*self._write(arguments, static), *self._divide_safely(asked), *chooser.imports.needed)
         return Rewrite(f"Use `{chooser.function}`", replacements, all_of(chooser.assumes))
 
     def _read_conditions(self) -> list[Condition] | NoFix:
@@ -146,12 +146,17 @@ class _Return:
         made = write_nested(
             self._chooser.function, arguments, len(indent) + len("return "), indent, width=width_of(scene)
         )
-        comments = [comment for one in chain.conditions for comment in comments_of(scene, one)]
+        moved = bool(chain.between) and chain.last is not None and not static
+        comments = [
+            comment
+            for one in chain.conditions
+            for comment in (*(_comments_above(one) if moved else ()), *comments_of(scene, one))
+        ]
         text = f"\n{indent}".join([*comments, f"return {made}"])
         start, _ = scene.span(self._head)
         if static:
             yield Replacement(start, self._end(chain.conditions[-1]), f"if {static}:\n{indent}{text}")
-        elif chain.between and chain.last is not None:
+        elif moved and chain.last is not None:
             for one in chain.conditions:
                 yield Replacement(*scene.whole(one), "")
             place, _ = scene.span(chain.last)
@@ -159,9 +164,22 @@ class _Return:
         else:
             yield Replacement(start, self._end(chain.last or chain.conditions[-1]), text)
 
+    def _divide_safely(self, asked: Sequence[Condition]) -> Iterator[Replacement]:
+        """Let what is computed between an early return and the last one divide by nothing that is zero where the early one is chosen."""
+        for _, value in (one for line in self._chain.between for one in assignments(line) if len(asked) == 1):
+            code = self._scene.code(value)
+            safe = self._chooser.divide_safely(asked[0], code, chosen=asked[0].turned)
+            if safe != code:
+                yield Replacement(*self._scene.span(value), safe)
+
     def _end(self, statement: cst.CSTNode) -> int:
         start, end = self._scene.span(statement)
         return start + len(self._scene.document.text[start:end].rstrip())
+
+
+def _comments_above(node: cst.If) -> list[str]:
+    """The comments in front of an `if`, which go where it goes."""
+    return [line.comment.value for line in node.leading_lines if line.comment is not None]
 
 
 def head_of(scene: FunctionSource, node: cst.If) -> cst.If:

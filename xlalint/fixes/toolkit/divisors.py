@@ -11,6 +11,9 @@ from collections.abc import Mapping
 
 _ZERO_WHERE_TRUE = (ast.Eq, ast.LtE)
 _ZERO_WHERE_FALSE = (ast.NotEq, ast.Gt)
+_SMALL_WHERE_TRUE = (ast.Lt, ast.LtE)
+_SMALL_WHERE_FALSE = (ast.Gt, ast.GtE)
+_SMALL = 0.01
 _TESTED = (ast.Name, ast.Attribute, ast.Call)
 # Functions, and methods, that are infinite at zero or have an infinite derivative there.
 _STEEP = frozenset(("log", "log10", "log2", "reciprocal", "rsqrt", "sqrt"))
@@ -32,7 +35,7 @@ def with_safe_divisor(
         if zero is taken:
             continue
         code, test = ast.unparse(compared.left), ast.unparse(compared)
-        for divisor in (code, *_list_same(code, made or {})):
+        for divisor in (code, *_list_same(code, made or {}), *_list_magnitudes(compared.left)):
             safe = f"{where}({test}, 1, {divisor})" if zero else f"{where}({test}, {divisor}, 1)"
             side = exchange_divisor(side, divisor, safe)
     return side
@@ -138,11 +141,31 @@ def _list_tested(tree: ast.expr | None) -> list[tuple[ast.Compare, bool]]:
         return [(part, zero) for part, zero in parts if zero is isinstance(tree.op, ast.BitOr)]
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or not isinstance(tree.left, _TESTED):
         return []
-    if not _compares_to_zero(tree):
+    true, false = (
+        (_ZERO_WHERE_TRUE, _ZERO_WHERE_FALSE) if _compares_to_zero(tree) else (_SMALL_WHERE_TRUE, _SMALL_WHERE_FALSE)
+    )
+    if not _compares_to_zero(tree) and not _may_be_small(tree.comparators[0]):
         return []
-    if isinstance(tree.ops[0], _ZERO_WHERE_TRUE):
+    if isinstance(tree.ops[0], true):
         return [(tree, True)]
-    return [(tree, False)] if isinstance(tree.ops[0], _ZERO_WHERE_FALSE) else []
+    return [(tree, False)] if isinstance(tree.ops[0], false) else []
+
+
+def _may_be_small(node: ast.expr) -> bool:
+    """Return whether a condition may tell by an expression what is near zero: it is a small number, or has a name."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float) and 0 < node.value <= _SMALL
+    return isinstance(node, (ast.Attribute, ast.Name))
+
+
+def _list_magnitudes(node: ast.expr) -> list[str]:
+    """List what an expression is the magnitude of: `n` of `abs(n)` and `n.abs()`."""
+    if not isinstance(node, ast.Call) or node.keywords:
+        return []
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "abs" and len(node.args) < 2:
+        return [ast.unparse(node.args[0] if node.args else node.func.value)]
+    named = isinstance(node.func, ast.Name) and node.func.id == "abs" and len(node.args) == 1
+    return [ast.unparse(node.args[0])] if named else []
 
 
 def _parse(code: str) -> ast.expr | None:

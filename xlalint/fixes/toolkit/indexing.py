@@ -213,8 +213,20 @@ def rank(scene: FunctionSource, node: cst.BaseExpression, depth: int = _DEPTH) -
 
 
 def _sizes(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The sizes that `expand` and `repeat` are given one by one: the result has a dimension for each."""
-    if not isinstance(node, cst.Call) or operation(scene, node) not in ("expand", "repeat"):
+    """The sizes that `expand` and `repeat` are given one by one, and `reshape` and `view` of what may be anything: the result has a
+    dimension for each.
+    """
+    if not isinstance(node, cst.Call):
+        return []
+    if (
+        isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in ("reshape", "view")
+        and not operation(scene, node)
+    ):
+        sizes = [arg.value for arg in node.args if arg.keyword is None and not arg.star]
+        alone = len(sizes) == len(node.args) and all(values.is_whole(scene.value(one)) for one in sizes)
+        return sizes if alone else []
+    if operation(scene, node) not in ("expand", "repeat"):
         return []
     given = arguments_of(scene, node)[1:]
     if len(given) == 1 and isinstance(given[0], (cst.Tuple, cst.List)):
