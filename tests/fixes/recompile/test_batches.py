@@ -30,6 +30,12 @@ LEFT = {
         "the metric",
     ),
     "shuffled by what a call says": ("XLA402", TORCH, "DataLoader(ds, 8, shuffle=trains(mode))\n", "what a call says"),
+    "examples of one set or another": (
+        "XLA402",
+        TORCH,
+        "DataLoader(first if flag else second, 8, shuffle=True)\n",
+        "what a call says",
+    ),
     "examples in their order": ("XLA402", TORCH, "DataLoader(ds, 8, shuffle=False)\n", "would change the metric"),
     "no gradients": (
         "XLA402",
@@ -98,6 +104,12 @@ FIXED = {
         "XLA402",
         "DataLoader(ds, 8, shuffle=True)\n",
         "DataLoader(ds, 8, shuffle=True, drop_last=True)\n",
+    ),
+    "a loader of either set": (
+        TORCH,
+        "XLA402",
+        "DataLoader(train_set if trains else test_set, 8, shuffle=True)\n",
+        "DataLoader(train_set if trains else test_set, 8, shuffle=True, drop_last=trains)\n",
     ),
     "a loader that is for training just if it shuffles": (
         TORCH,

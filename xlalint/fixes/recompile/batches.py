@@ -64,9 +64,13 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
 
 
 def _when_it_trains(scene: FunctionSource, call: cst.Call) -> str | None:
-    """Return when a loader drops examples: where it shuffles just if it trains, then; None where a call decides whether it does."""
+    """Return when a loader drops examples: where it shuffles, or takes those for training, just if it trains, then; None where that is not
+    known."""
     told = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
-    shuffled = told.get("shuffle")
+    shuffled, examples = told.get("shuffle"), told.get("dataset", call.args[0].value if call.args else None)
+    if isinstance(examples, cst.IfExp):
+        trains = _speaks_of_training(scene, examples.body) and not any(scene.descend(examples.test, cst.Call))
+        return scene.code(examples.test) if trains else None
     if shuffled is None or "sampler" in told or scene.code(shuffled) in ("True", "None"):
         return "True"
     if any(scene.descend(shuffled, cst.Call)):

@@ -29,7 +29,9 @@ _ARGUMENT_ERRORS = frozenset(("IndexError", "KeyError", "TypeError", "ValueError
 # What holds layers: its methods are traced along with `forward`.
 _LAYERS = re.compile(r"^(?:torch\.nn|keras|tensorflow|flax|equinox|haiku|pytorch_lightning|lightning|sonnet)\b").search
 # What gives the elements of its first operand.
-_PACKING = VIEWS | names("as_tensor asarray clone contiguous convert_to_tensor detach from_numpy tensor") | set(CASTS)
+_PACKING = (
+    VIEWS | names("as_tensor asarray clone contiguous convert_to_tensor detach flip from_numpy tensor") | set(CASTS)
+)
 _FINITE = frozenset(("isfinite", "isinf", "isnan"))
 _ORDERING = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _INSTEAD = "check the data on the host, where it is loaded, or under a flag of the program's own"
@@ -142,13 +144,17 @@ def _reason_around(scene: FunctionSource, statement: cst.CSTNode) -> NoFix | Non
 
 
 def _find_only_statement(function: cst.FunctionDef) -> cst.CSTNode | None:
-    """The statement that a function consists of, its docstring and conditions that only return left out; None for several."""
+    """The statement that a function consists of, its docstring and conditions that only return left out, and `with` around it; None for
+    several.
+    """
     lines = list(function.body.body)
     if len(lines) > 1 and isinstance(lines[0], cst.SimpleStatementLine):
         first = lines[0].body[0]
         text = isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
         lines = lines[1:] if text else lines
     lines = [one for one in lines if not _only_returns(one)]
+    while len(lines) == 1 and isinstance(lines[0], cst.With):
+        lines = list(lines[0].body.body)
     return lines[0] if len(lines) == 1 else None
 
 
@@ -186,12 +192,15 @@ def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bo
 
 
 def _tells_callers(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
-    """Return whether a check refuses, with words for who calls, just what its function was given: `assert (x >= 0).all(), "…"`."""
+    """Return whether a check refuses just what its function was given, with words for who calls: `assert (x >= 0).all(), "…"`; or warns of
+    it.
+    """
     scene = site.scene
     function = scene.function(statement)
     if function is None or not _reads_given(scene, statement, tested, function):
         return False
-    return _has_words(scene, statement)
+    warns = (values.callee(scene.value(one.func)) == "warnings.warn" for one in scene.descend(statement, cst.Call))
+    return _has_words(scene, statement) or any(warns)
 
 
 def _reads_given(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode, function: cst.FunctionDef) -> bool:
