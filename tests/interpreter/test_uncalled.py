@@ -72,6 +72,19 @@ CALLED: dict[str, dict[str, str]] = {
         "run.py": "import parts.part, importlib\ndef main(n, asked):\n    m = importlib.import_module(f'parts.{n}')\n    vars(m)[asked]()\n"
         + MAIN,
     },
+    "by a module that is found and handed on": {
+        "part.py": READ,
+        "run.py": "import part, importlib\ndef find(name):\n    return importlib.import_module(name)\n"
+        "def main(name, asked):\n    getattr(find(name), asked)()\n" + MAIN,
+    },
+    "by a table of a module that is found": {
+        "part.py": READ,
+        "run.py": "import part, imp\ndef main(path, asked):\n    m = imp.load_source('', path)\n    m.__dict__[asked]()\n" + MAIN,
+    },
+    "by what is listed for others": {
+        "part.py": "__all__ = ['read']\n" + READ,
+        "run.py": "from part import *\ndef main():\n    read(load())\n" + MAIN,
+    },
     "by what a configuration names": {
         "part.py": READ,
         "run.py": "def main(c):\n    hydra.utils.instantiate(c)\n" + MAIN,
@@ -153,6 +166,20 @@ UNCALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "import part, importlib\ndef main(n):\n    return importlib.import_module('models.' + n).make()\n"
         + MAIN,
+    },
+    "where what is taken of modules that are found is spelled out": {
+        "part.py": READ,
+        "run.py": "import part, importlib\ndef main(name):\n    m = importlib.import_module(name)\n"
+        "    if hasattr(m, 'Net'):\n        m.Net()\n    importlib.import_module(name).Other()\n" + MAIN,
+    },
+    "where a file of settings is imported": {
+        "part.py": READ,
+        "run.py": "import part, importlib\ndef main(name):\n    m = importlib.import_module(name)\n"
+        "    return {key: value for key, value in m.__dict__.items()}\n" + MAIN,
+    },
+    "that is listed for others": {
+        "part.py": "__all__ = ['read']\n" + READ,
+        "run.py": "from part import *\n" + RUN + MAIN,
     },
     "of a class that is written as an object": {
         "part.py": BOX.replace("Box:", "Box(object):"),

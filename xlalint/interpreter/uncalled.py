@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Union
 
@@ -29,10 +29,12 @@ _WORD: Final = re.compile(rb"[A-Za-z_][A-Za-z_0-9]*")
 _MAIN: Final = b"__main__"
 _PASSIVE: Final = frozenset(("staticmethod", "classmethod", "property", "no_grad", "inference_mode", "enable_grad"))
 # Calls that find what modules define by names that are known when the program runs: anywhere, where they stand, and as they are asked.
-_ANYWHERE: Final = frozenset(("locate", "instantiate", "load_source", "exec_module"))
-_IMPORTING: Final = frozenset(("import_module", "__import__"))
+_ANYWHERE: Final = frozenset(("locate", "instantiate", "exec_module"))
+_IMPORTING: Final = frozenset(("import_module", "__import__", "load_source"))
 _IN_SCOPE: Final = frozenset(("globals", "locals", "vars", "Fire", "exec"))
 _LOOKING_UP: Final = frozenset(("getattr", "eval"))
+_OF_ALL: Final = frozenset(("items", "keys"))
+_ALL: Final = "__all__"
 _ABSTRACT: Final = frozenset(("abc", "typing"))
 _ROUNDS: Final = 4  # functions that only what is uncalled names
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -244,12 +246,13 @@ class Uncalled:
                 bodies.append(ir.decode_body(module.unit.body))
             for body in bodies:
                 nodes = ir.walk(body)
-                alone = {id(one.value) for one in nodes if type(one) is ir.Eval}
+                spelled = _find_spelled(nodes)
                 for call in (one for one in nodes if type(one) is ir.Call):
                     if last_name(call.func) not in _IMPORTING:
                         found.update(self._list_looked_up(call, module))
-                    elif id(call) not in alone:  # else it is imported for what it registers
-                        starts.add(_spell_start(call.args[0]).lstrip(".") if call.args else "")
+                    elif id(call) not in spelled:
+                        named = call.args[:1] if last_name(call.func) != "load_source" else ()
+                        starts.add(_spell_start(named[0]).lstrip(".") if named else "")
                         if "" in starts:
                             return set(self._modules)
         return found.union(*map(self._list_seen, self._list_named(starts)))
@@ -359,9 +362,42 @@ def _words(body: bytes) -> set[str]:
     return {one.decode() for one in _WORD.findall(body)}
 
 
+def _find_spelled(nodes: list[object]) -> set[int]:
+    """Find the calls that import a module of which a body spells out what it takes, by their identities: nothing where it is imported for
+    what it registers, `net = import_module(name).Net`. Of a file of settings `__dict__` has all, and nobody calls that."""
+    alone = {id(one.value) for one in nodes if type(one) is ir.Eval}
+    names = {
+        target.id: id(one.value)
+        for one in nodes
+        if type(one) is ir.Assign and type(one.value) is ir.Call and last_name(one.value.func) in _IMPORTING
+        for target in one.targets
+        if type(target) is ir.Name
+    }
+    given = [target for one in nodes if type(one) is ir.Assign for target in one.targets]
+    taken = [_module_taken_from(one) for one in nodes]
+    settled = [*(one for one in taken if one is not None), *given]
+    counts = Counter(one.id for one in settled if type(one) is ir.Name)
+    counts.subtract(Counter(one.id for one in nodes if type(one) is ir.Name))
+    plain = {id(one) for one in taken if type(one) is ir.Call}
+    return alone | plain | {call for name, call in names.items() if counts[name] == 0}
+
+
+def _module_taken_from(node: object) -> ir.Node | None:
+    """Return that of which an expression takes what it names by itself: `module` of `module.Net` and `getattr(module, "Net")`."""
+    if type(node) is ir.Attr and node.name != "__dict__":
+        inner = node.value
+        all_of_it = type(inner) is ir.Attr and inner.name == "__dict__" and node.name in _OF_ALL
+        return inner.value if all_of_it and type(inner) is ir.Attr else inner
+    if type(node) is ir.Call and type(node.func) is ir.Name and node.func.id in ("getattr", "hasattr"):
+        return node.args[0] if len(node.args) > 1 and type(node.args[1]) is ir.Const else None
+    return None
+
+
 def _named_by_module(module: ModuleInfo) -> Iterator[str]:
-    """The words in the statements of a module, and the names that it imports under another one."""
-    yield from _named_by(_list_other_statements(module.unit.body))
+    """The words in the statements of a module, and the names that it imports under another one. What it lists for `import *` it names no
+    more than by its definition."""
+    body = _list_other_statements(module.unit.body)
+    yield from _named_by(tuple([one for one in body if not (type(one) is ir.Assign and path_of(one.targets[0]) == _ALL)]))
     yield from [one.name for one in module.unit.imports if one.name and one.local != one.name]
 
 
