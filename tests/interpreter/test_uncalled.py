@@ -79,7 +79,8 @@ CALLED: dict[str, dict[str, str]] = {
     },
     "by a table of a module that is found": {
         "part.py": READ,
-        "run.py": "import part, imp\ndef main(path, asked):\n    m = imp.load_source('', path)\n    m.__dict__[asked]()\n" + MAIN,
+        "run.py": "import part, imp\ndef main(path, asked):\n    m = imp.load_source('', path)\n    m.__dict__[asked]()\n"
+        + MAIN,
     },
     "by what is listed for others": {
         "part.py": "__all__ = ['read']\n" + READ,

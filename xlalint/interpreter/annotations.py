@@ -484,7 +484,7 @@ def _any_like(default: Value) -> Value:
         return host(kind)
     if isinstance(default, Sequence):
         return sequence(default.kind, None, _any_like(default.element) if default.element is not NEVER else UNKNOWN)
-    return default
+    return host("device") if default is host("device:cpu") else default
 
 
 def _jaxtyping_rank(items: tuple[ir.Node, ...]) -> int:

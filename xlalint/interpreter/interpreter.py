@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 from collections import defaultdict
 from collections.abc import Callable
+from collections.abc import Mapping as AnyMapping
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from xlalint.abstract.lattice import join, join_all, widen
@@ -27,6 +28,7 @@ from xlalint.abstract.values import (
     Instance,
     LibraryInstance,
     LibrarySymbol,
+    Mapping,
     Method,
     Partial,
     Sequence,
@@ -208,6 +210,7 @@ class Interpreter:
         self.jitted = self._facts("jitted", lambda info: "", self._find_jitted)
         self.default_values = self._facts("defaults", lambda info: (UNKNOWN,) * len(info.params), self._find_defaults)
         self.asked = self._facts("asked", _nothing_asked, self._find_asked)
+        self.unmoved = self._facts("unmoved", _nothing_unmoved, self._find_unmoved)
         self.some_module: Facts[Callable[[ModuleInfo], bool], bool] = Facts(
             self.reader, program.progress, "some module", _name_of, lambda asked: False, self._ask_modules
         )
@@ -651,7 +654,18 @@ class Interpreter:
         value = self.annotations.parameter(info, position, default)
         if info.owner is not None and UNKNOWN in members(value):
             value = self._of_class(info, name, value)
-        return self._with_element(info, name, value)
+        return self._with_element(info, name, self._before_it_moves(info, name, value))
+
+    def _before_it_moves(self, info: FunctionInfo, name: str, value: Value) -> Value:
+        """Return what a parameter is that the function itself moves, wholly or in part."""
+        if self.drivers.words.places.isdisjoint(info.ir.calls):
+            return value
+        kind = self.unmoved.of(info).get(name)
+        return value if kind is None else join_all([_as_unmoved(one, kind) for one in members(value)])
+
+    def _find_unmoved(self, info: FunctionInfo) -> AnyMapping[str, Value]:
+        find = self.libraries.of(self.annotations.framework(info.module)).unmoved
+        return find(self, info) if find is not None else {}
 
     def _of_class(self, info: FunctionInfo, name: str, value: Value) -> Value:
         """Return what a parameter is by the class of its method, else the value that is known to be one of several."""
@@ -1525,6 +1539,20 @@ def _is_stub(info: FunctionInfo) -> bool:
 
 
 _NOTHING: Final[Asked] = ""
+
+
+def _nothing_unmoved(info: FunctionInfo) -> AnyMapping[str, Value]:
+    return {}
+
+
+def _as_unmoved(value: Value, kind: Value) -> Value:
+    """Return what may be anything as the table or list that a function moves parts of, and a tensor as one of the host's memory.
+
+    What is moved as a whole may be a model."""
+    if type(value) is Tensor and value.framework != ARRAYS:
+        return tensor(value.framework, value.dtype, value.rank, "cpu", value.sure, value.static)
+    open_table = type(value) is Mapping and type(kind) is Mapping and not value.items
+    return kind if open_table or (value is UNKNOWN and type(kind) is not Tensor) else value
 
 
 def _nothing_asked(info: FunctionInfo) -> tuple[Asked, ...]:

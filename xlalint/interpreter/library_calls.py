@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
 
 # What draws whole numbers, and so many of them that one is a seed.
+_CPU: Final = host("device:cpu")
 _INTEGERS: Final = frozenset(("getrandbits", "integers", "randint", "randrange"))
 _MANY: Final = 1 << 29
 _DTYPE_BUILTINS: Final = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
@@ -198,8 +199,8 @@ class LibraryCall:
         value = self.argument(name)
         if isinstance(value, Const):
             return (value.value,)
-        node = self.node_of(name) if value is host("device:cpu") else None
-        if node is not None and _names_host(node):
+        node = self.node_of(name) if value is _CPU else None
+        if node is not None and (_names_host(node) or self._is_passed(name)):
             return ("cpu",)
         return (None,) if value is None and not self.starred else None
 
@@ -590,7 +591,7 @@ class LibraryCall:
         device = self.argument("device")
         if device is not None and device is not NONE:
             on_cpu = isinstance(device, Const) and device.value == "cpu"
-            return "cpu" if on_cpu or device is host("device:cpu") else ""
+            return "cpu" if on_cpu or device is _CPU else ""
         sources = [one for one in ([self.receiver] if self.receiver is not None else self.all()) if any(tensors(one))]
         if sources:
             return "cpu" if all(map(is_on_host, sources)) else ""
@@ -647,7 +648,16 @@ class LibraryCall:
         if isinstance(device, Tensor):  # `x.to(other)`
             return device.place
         # Who moves a tensor to where another is believes that this may be elsewhere than in host memory.
-        return "cpu" if isinstance(device, Const) and device.value == "cpu" else ""
+        if isinstance(device, Const):
+            return "cpu" if device.value == "cpu" else ""
+        return "cpu" if device is _CPU and self._is_passed("device") else ""
+
+    def _is_passed(self, name: str) -> bool:
+        """Return whether an argument is a parameter of the function, as its caller, or its default, has it."""
+        node, function = self.node_of(name), self.frame.function
+        return (
+            function is not None and type(node) is ir.Name and any(node.id == param.name for param in function.params)
+        )
 
     def promote(self, what: Return) -> Value:
         sources = [self.argument(name) for name in what.names] if what.names else [self.receiver, *self.all()]

@@ -397,7 +397,9 @@ def _named_by_module(module: ModuleInfo) -> Iterator[str]:
     """The words in the statements of a module, and the names that it imports under another one. What it lists for `import *` it names no
     more than by its definition."""
     body = _list_other_statements(module.unit.body)
-    yield from _named_by(tuple([one for one in body if not (type(one) is ir.Assign and path_of(one.targets[0]) == _ALL)]))
+    yield from _named_by(
+        tuple([one for one in body if not (type(one) is ir.Assign and path_of(one.targets[0]) == _ALL)])
+    )
     yield from [one.name for one in module.unit.imports if one.name and one.local != one.name]
 
 

@@ -127,6 +127,35 @@ def test_what_is_on_the_device_is_waited_for(body: str, codes: list[str], findin
     assert found(findings, body) == codes
 
 
+CLUSTER = """import torch
+def cluster(x: torch.Tensor, {0}):
+    x = x.to(device)
+    if torch.isnan(x).any():
+        return x * 2
+    return x
+class Net(torch.nn.Module):
+    def forward(self, x, where):
+        return cluster(torch.relu(x){1})
+"""
+CLUSTERS = {
+    "to the host, where nobody says more": ("device=torch.device('cpu')", "", ["XLA302"]),
+    "to the host, by a name": ("device='cpu'", "", ["XLA302"]),
+    "to where the call says": ("device=torch.device('cpu')", ", where", ["XLA101"]),
+    "to a device": ("device=torch.device('cuda')", "", ["XLA101"]),
+}
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_where_a_default_moves_what_a_function_is_given(name: str, findings: Findings) -> None:
+    default, given, expected = CLUSTERS[name]
+    assert [code for code, _ in findings(CLUSTER.format(default, given), "torch_xla")] == expected
+
+
+def test_a_default_says_nothing_of_who_calls_a_library(findings: Findings) -> None:
+    text = CLUSTER.partition("class")[0].format("device=torch.device('cpu')")
+    assert [code for code, _ in findings(text, "torch_xla")] == ["XLA101"]
+
+
 PREDICT = """
 import torch
 from transformers import AutoTokenizer

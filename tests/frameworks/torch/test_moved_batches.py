@@ -124,6 +124,37 @@ def test_what_a_loop_has_moved_is_on_the_device(name: str, findings: Findings) -
     assert "XLA301" in [code for code, _ in findings(STEPS + MOVED[name] + LEARNS, "torch_xla")]
 
 
+GIVEN = "import torch\nclass Trainer:\n    def step(self, batch, x: torch.Tensor, y: torch.Tensor):\n        "
+LEARNED = "\n        loss = self.model(x).sum()\n        loss.backward()\n        self.optimizer.step()\n"
+GIVEN_UNMOVED = {
+    "a part of a table": "x = batch['x'].to(self.device)\n        print(batch['y'].max().item())",
+    "what is unpacked of a list": "a, b = batch\n        x = a.cuda()\n        print(b.max().item())",
+    "what a copy holds of a table": "kept = {}\n        for key, one in batch.items():\n            kept[key] = one.cuda()\n"
+    "        x = kept['x']\n        print(batch['y'].max().item())",
+    "what is read before it is moved": "print(x.max().item())\n        x = x.to(self.device)",
+}
+GIVEN_MOVED = {
+    "what is moved": "y = y.to(self.device)\n        print(y.max().item())",
+    "another parameter": "x = x.to(self.device)\n        print(y.max().item())",
+    "what is moved to where another is": "print(x.max().item())\n        x = x.to(y.device)",
+    "what is moved to where something is": "place = y.device\n        print(x.max().item())\n        x = x.to(place)",
+    "what is made another kind of number": "print(x.max().item())\n        x = x.to(torch.float32)",
+    "what is moved in its place": "batch['y'] = batch['y'].cuda()\n        print(y.max().item())",
+}
+
+
+@pytest.mark.parametrize("name", GIVEN_UNMOVED)
+def test_what_a_function_has_not_moved_of_what_it_is_given_is_on_the_host(name: str, findings: Findings) -> None:
+    found = [code for code, _ in findings(GIVEN + GIVEN_UNMOVED[name] + LEARNED, "torch_xla")]
+    assert "XLA301" not in found
+
+
+@pytest.mark.parametrize("name", GIVEN_MOVED)
+def test_what_a_function_is_given_may_be_on_the_device(name: str, findings: Findings) -> None:
+    found = [code for code, _ in findings(GIVEN + GIVEN_MOVED[name] + LEARNED, "torch_xla")]
+    assert "XLA301" in found
+
+
 CUT = "import torch\ndef train(model, optimizer, rays, device, n):\n    {}at = 0\n    for i in range(1000):\n        {}\n        at += n\n"
 CUT += "        model(batch).sum().backward()\n        optimizer.step()\n"
 MOVE = "rays = torch.Tensor(rays).to(device)\n    "

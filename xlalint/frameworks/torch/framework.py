@@ -39,7 +39,7 @@ from xlalint.frameworks.torch.checks import (
     trainer_fsdp_config,
     trainer_xla_options,
 )
-from xlalint.frameworks.torch.host_batches import encode, find_unmoved
+from xlalint.frameworks.torch.host_batches import encode, find_unmoved, find_unmoved_parameters
 from xlalint.frameworks.torch.launch_files import launch_root
 from xlalint.frameworks.torch.model_outputs import run_model
 from xlalint.frameworks.torch.platform import platform_of
@@ -451,6 +451,7 @@ _SEMANTICS = Semantics(
     says_what_is_compiled=compiled_scripts.says_what_is_compiled,
     on_for=(recompiles.check_turns,),
     batches=find_unmoved,
+    unmoved=find_unmoved_parameters,
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
     on_operands={
         **dict.fromkeys(recompiles.CONSTANT_OPERANDS, recompiles.check_operands),

@@ -1,8 +1,9 @@
-"""Batches of which a loop over steps moves a part: what it has not moved yet is in host memory, where its loader has put it."""
+"""Batches of which a loop over steps, or a function that is given them, moves a part: what it has not moved yet is in host memory, where
+a loader has put it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import (
@@ -12,6 +13,7 @@ from xlalint.abstract.values import (
     Unknown,
     Value,
     constant,
+    host,
     mapping,
     members,
     sequence,
@@ -27,13 +29,18 @@ from xlalint.lowering import ir
 if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
+    from xlalint.interpreter.interpreter import Interpreter
+    from xlalint.program.linker import FunctionInfo
 
+_Body = tuple[ir.Statement, ...]
 _MOVES: Final = frozenset(("to", "cuda"))
 _MOVING_LOADERS: Final = frozenset(("accelerate",))  # of a loader that they prepare, batches are on the device
+_PREPARING: Final = _MOVING_LOADERS | {"lightning", "pytorch_lightning"}  # these move what they give to methods
 _OF_TABLES: Final = frozenset(("items", "keys", "values", "get", "pop"))
 _HOST_TENSOR: Final = tensor("torch", place="cpu", sure=False)
 _LOOKING: Final = frozenset(("len", "tuple", "list", "dict", "isinstance", "type", "print"))
 _MODELS: Final = (Unknown, Instance, LibraryInstance)
+_GIVEN: Final = ("", "/", "k")  # kinds of parameters that stand for one argument
 _PLAIN: Final = (ir.Name, ir.Attr, ir.Const)
 
 
@@ -44,14 +51,33 @@ def find_unmoved(frame: Frame, loop: ir.For) -> dict[str, Value]:
         return {}
     if frame.interpreter.annotations.framework(module) != "torch":
         return {}
-    bound = names_bound(loop.target)
-    own = bound | _find_parts(bound, loop)
-    if own.isdisjoint(_find_moved(frame, loop)) and not _hands_to_mover(frame, own, loop):
+    bound, body = names_bound(loop.target), loop.body
+    own = bound | _find_parts(bound, body)
+    if own.isdisjoint(_find_moved(frame, body)) and not _hands_to_mover(frame, own, body):
         return {}
-    left = bound.difference(_find_changed(frame, loop), _find_fed(frame, loop).difference(_find_moved(frame, loop)))
-    kinds = {name: _kind_of(name, loop) for name in left}
+    left = bound.difference(_find_changed(frame, body), _find_fed(frame, body).difference(_find_moved(frame, body)))
+    kinds = {name: _kind_of(name, body) for name in left}
     if len(bound) > 1:
         kinds = {name: kind or _HOST_TENSOR for name, kind in kinds.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def find_unmoved_parameters(interpreter: Interpreter, info: FunctionInfo) -> dict[str, Value]:
+    """Find the parameters of which a function moves what it is given, or a part of that: `step(self, batch)`, whoever calls it."""
+    module = info.module
+    if not module.taught.tracks_place or not _PREPARING.isdisjoint(module.packages):
+        return {}
+    if interpreter.annotations.framework(module) != "torch":
+        return {}
+    frame, body = interpreter.module_frame(module), info.body
+    params = [param for param in info.params[info.owner is not None :] if param.kind in _GIVEN]
+    assigned = [target for one in ir.walk(body) if type(one) is ir.Assign for target in one.targets]
+    used = (one.name for one in params if interpreter.annotations.telling_use(info, one))
+    tensors = set(used).union(*map(names_bound, assigned))
+    moved = set(_find_moved(frame, body, tensors))
+    own = [one.name for one in params if not moved.isdisjoint({one.name} | _find_parts({one.name}, body))]
+    changed = set(_find_changed(frame, body)) if own else ()
+    kinds = {name: _kind_of(name, body) for name in own if name not in changed}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
@@ -65,10 +91,12 @@ def encode(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     return _HOST_TENSOR
 
 
-def _find_parts(bound: set[str], loop: ir.For) -> set[str]:
-    """Find the names to which a loop gives a part of what its turns bind: `x, y = batch`, `x, y = batch[0], batch[1]`."""
-    given = (one for one in ir.walk(loop.body) if type(one) is ir.Assign and type(one.value) is not ir.Call)
+def _find_parts(bound: set[str], body: _Body) -> set[str]:
+    """Find the names to which a body gives a part of what these stand for: `x, y = batch[0], batch[1]`, `for key, x in batch.items()`."""
+    nodes = ir.walk(body)
+    given = (one for one in nodes if type(one) is ir.Assign and type(one.value) is not ir.Call)
     pairs = [pair for one in given for target in one.targets for pair in _pair_up(target, one.value)]
+    pairs += [(one.target, one.iterable) for one in nodes if type(one) is ir.For]
     return {name for target, value in pairs if _root_of(value) in bound for name in names_bound(target)}
 
 
@@ -79,16 +107,16 @@ def _pair_up(target: ir.Node, value: ir.Node) -> list[tuple[ir.Node, ir.Node]]:
     return [(target, value)]
 
 
-def _hands_to_mover(frame: Frame, names: set[str], loop: ir.For) -> bool:
+def _hands_to_mover(frame: Frame, names: set[str], body: _Body) -> bool:
     """Return whether a loop gives one of these names to a function of the program that moves something, and works with it there."""
-    calls = [one for one in ir.walk(loop.body) if type(one) is ir.Call]
+    calls = [one for one in ir.walk(body) if type(one) is ir.Call]
     given = [one for one in calls if any(type(arg) is ir.Name and arg.id in names for arg in one.args)]
     return any(_moves(frame, one) for one in given)
 
 
-def _kind_of(name: str, loop: ir.For) -> Value | None:
+def _kind_of(name: str, body: _Body) -> Value | None:
     """Return what a batch is by how a loop uses it: a table, a list, or a tensor; None where that does not tell."""
-    used = list(_list_uses(name, loop))
+    used = list(_list_uses(name, body))
     calls = [one for one in used if type(one) is ir.Call]
     if any(name in map(path_of, one.args) for one in calls if path_of(one.func) not in _LOOKING):
         return None  # what is handed all of it may move it
@@ -102,11 +130,11 @@ def _kind_of(name: str, loop: ir.For) -> Value | None:
     return sequence("list", None, _HOST_TENSOR) if keys or any(_takes_apart(one, name) for one in used) else None
 
 
-def _list_uses(name: str, loop: ir.For) -> Iterator[object]:
-    """The parts of a loop's body up to where a name is given to something else."""
-    given = [one for one in ir.walk(loop.body) if type(one) is ir.Assign and name in map(path_of, one.targets)]
+def _list_uses(name: str, body: _Body) -> Iterator[object]:
+    """The parts of a body up to where a name is given to something else."""
+    given = [one for one in ir.walk(body) if type(one) is ir.Assign and name in map(path_of, one.targets)]
     first = min(given, key=lambda one: one.at, default=None)
-    for one in ir.walk(loop.body):
+    for one in ir.walk(body):
         if first is None or getattr(one, "at", first.at) < first.at:
             yield one
     if first is not None:
@@ -120,22 +148,37 @@ def _takes_apart(node: object, name: str) -> bool:
     return type(node) is ir.Comprehension and path_of(node.generators[0].iterable) == name
 
 
-def _find_moved(frame: Frame, loop: ir.For) -> Iterator[str]:
-    """The names of which a loop moves what they stand for, or a part of it: `x.cuda()`, `batch["x"].to(device)`, `x, y = to_cuda(x, y)`."""
-    for one in ir.walk(loop.body):
+def _find_moved(frame: Frame, body: _Body, tensors: Collection[str] | None = None) -> Iterator[str]:
+    """The names of which a body moves what they stand for, or a part of it: `x.cuda()`, `batch["x"].to(device)`, `x, y = to_cuda(x, y)`.
+
+    What is moved to one of the `tensors`, or where that is, counts for nothing, if these are given: `mask.to(x.device)` is for any device.
+    """
+    for one in ir.walk(body):
         if type(one) is ir.Comprehension and type(one.element) is ir.Call and last_name(one.element.func) in _MOVES:
             yield from [_root_of(generator.iterable) for generator in one.generators[:1]]  # `[x.cuda() for x in batch]`
         elif type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in _MOVES:
-            if not any(type(arg) in _PLAIN and dtype_of(frame.eval(arg)) for arg in one.args):
+            follows = tensors is not None and any(_is_place_of(arg, tensors) for arg in one.args)
+            if not follows and not any(type(arg) in _PLAIN and _stays(frame.eval(arg)) for arg in one.args):
                 yield _root_of(one.func.value)
         elif type(one) is ir.Assign and type(one.value) is ir.Call and _moves(frame, one.value):
             bound = {name for target in one.targets for name in names_bound(target)}
             yield from bound.intersection(map(_root_of, one.value.args))
 
 
-def _find_changed(frame: Frame, loop: ir.For) -> Iterator[str]:
+def _stays(given: Value) -> bool:
+    """Return whether `x.to` moves nothing to a device: it is given a dtype, or the host."""
+    return bool(dtype_of(given)) or given is constant("cpu") or given is host("device:cpu")
+
+
+def _is_place_of(node: ir.Node, tensors: Collection[str]) -> bool:
+    """Return whether an expression is, or may be, where a tensor is: `x.device`, `x`, `torch.zeros(3)`."""
+    place = node.value if type(node) is ir.Attr and node.name == "device" else node
+    return type(node) not in _PLAIN or path_of(place) in tensors
+
+
+def _find_changed(frame: Frame, body: _Body) -> Iterator[str]:
     """The names whose values a loop changes in place: `batch["x"] = batch["x"].cuda()`, `batch.to(device)`, `move(batch)`."""
-    for one in ir.walk(loop.body):
+    for one in ir.walk(body):
         if type(one) is ir.Assign:
             yield from [_root_of(target) for target in one.targets if type(target) is not ir.Name]
         elif type(one) is ir.Eval and type(one.value) is ir.Call:
@@ -146,9 +189,9 @@ def _find_changed(frame: Frame, loop: ir.For) -> Iterator[str]:
                 yield from map(_root_of, call.args)
 
 
-def _find_fed(frame: Frame, loop: ir.For) -> set[str]:
+def _find_fed(frame: Frame, body: _Body) -> set[str]:
     """Find the names that a loop hands to what may be a model, before anything else: `nn.DataParallel` moves what it is given."""
-    calls = [one for one in ir.walk(loop.body) if type(one) is ir.Call and one.args and type(one.func) in _PLAIN]
+    calls = [one for one in ir.walk(body) if type(one) is ir.Call and one.args and type(one.func) in _PLAIN]
     fed = [one for one in calls if type(one.args[0]) is ir.Name]
     return {
         path_of(one.args[0])
@@ -172,4 +215,4 @@ def _root_of(node: ir.Node) -> str:
     return node.id if type(node) is ir.Name else ""
 
 
-__all__ = ["encode", "find_unmoved"]
+__all__ = ["encode", "find_unmoved", "find_unmoved_parameters"]
