@@ -137,6 +137,7 @@ NET_ON: dict[str, dict[str, str]] = {
         "parsed": "parser.add_argument('--verbose')\n    class Made:\n        def __init__(self):\n            self.verbose = True",
     },
     "by one of its calls": {"made": "Net(deep='l1') or Net"},
+    "by a default that one of its calls leaves": {"inside": "not self.deep", "made": "Net(deep=True) or Net()"},
     "by what is no table of settings": {"made": "Net(deep=c.on)", "parsed": "c = load()\n    c.on = False"},
     "by a file of settings": {"made": "Net(deep=args.debug)", "parsed": "vars(args).update(load())"},
 }
@@ -148,6 +149,7 @@ NET_OFF: dict[str, dict[str, str]] = {
         "parsed": "c = ConfigDict()\n    c.own = own = ConfigDict()\n    own.on = False",
     },
     "a parameter that is passed false": {"made": "Net(False)"},
+    "a parameter's default that each call replaces": {"inside": "not self.deep", "made": "Net(True) or Net(deep=True)"},
     "another way that nothing asks for": {"inside": "self.deep == 'b'", "made": "Net('a') or Net('c')"},
     "an option, beside an object's own attribute of that name": {
         "inside": "self.deep",

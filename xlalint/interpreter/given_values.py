@@ -61,7 +61,8 @@ class Gifts(NamedTuple):
     """All that a body gives to names.
 
     `values` are pairs of what is given something and what; `passed` are a callee's name, a position or a keyword, and what it is passed;
-    `starred` the callees that get what is not spelled out. `declared` are the attributes that a method gives its object, `shared` those
+    `starred` the callees that get what is not spelled out. `calls` are a callee's name, how many positions a call of it fills, and which
+    keywords. `declared` are the attributes that a method gives its object, `shared` those
     that a class or a table of settings has, `options` those that the command line gives. `handed` are names of what may be called by
     another one. `filled` are the names of objects of which it sets attributes whose names it puts together. `bound` are its variables.
     `made` are pairs of what is given the outcome of a call, and the callee. `opens`: it may set any option.
@@ -70,6 +71,7 @@ class Gifts(NamedTuple):
     values: frozenset[tuple[Provenance, Provenance]] = frozenset()
     passed: frozenset[tuple[str, int | str, Provenance]] = frozenset()
     starred: frozenset[str] = frozenset()
+    calls: frozenset[tuple[str, int, frozenset[str]]] = frozenset()
     declared: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
     options: frozenset[CommandOption] = frozenset()
@@ -92,6 +94,7 @@ def find_given(body: tuple[ir.Statement, ...], *, of_class: bool) -> Gifts:
         frozenset(found.values),
         frozenset(found.passed),
         frozenset(found.starred),
+        frozenset(found.calls),
         frozenset(found.declared),
         frozenset(found.shared),
         frozenset(found.options),
@@ -112,6 +115,7 @@ class _Collector:
         self.values: set[tuple[Provenance, Provenance]] = set()
         self.passed: set[tuple[str, int | str, Provenance]] = set()
         self.starred: set[str] = set()
+        self.calls: set[tuple[str, int, frozenset[str]]] = set()
         self.declared: set[str] = set()
         self.shared: set[str] = set()
         self.options: set[CommandOption] = set()
@@ -184,6 +188,7 @@ class _Collector:
         skipped = 0
         if name == INIT and type(call.func) is ir.Attr and type(call.func.value) is not ir.Call:
             skipped = 1  # `Base.__init__(self, x)`
+        self.calls.add((name, len(call.args) - skipped, frozenset([key for key, _ in call.keywords])))
         for place, arg in enumerate(call.args[skipped:]):
             if type(arg) is ir.Star:
                 self.starred.add(name)

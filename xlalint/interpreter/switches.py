@@ -361,6 +361,7 @@ class _Search:
         self._options: set[CommandOption] = set()
         self._passed: defaultdict[str, set[tuple[int | str, Provenance, _Holder]]] = defaultdict(set)
         self._starred: set[str] = set()
+        self._calls: defaultdict[str, set[tuple[int, frozenset[str]]]] = defaultdict(set)
         self._classes = {holder.name for holder in given if isinstance(holder, ClassInfo)}
         self.namespaces = self._find_namespaces()
         self._handed: set[str] = set()
@@ -387,6 +388,8 @@ class _Search:
         for callee, place, source in one.passed:
             self._passed[_key_of_call(callee, holder)].add((place, source, holder))
         self._starred.update([_key_of_call(callee, holder) for callee in one.starred])
+        for callee, filled, keywords in one.calls:
+            self._calls[_key_of_call(callee, holder)].add((filled, keywords))
         self._handed.update(one.handed)
 
     def _names_in(self, holder: _Holder) -> _Names:
@@ -421,6 +424,7 @@ class _Search:
         passed = [one for name in names for one in self._passed.get(name, ())] if told else []
         if told and called:
             passed += self._objects
+        calls = {call for name in self._list_calling(info, names) for call in self._calls.get(name, ())}
         scope = _spell(info)
         around = self._names_in(info.module)
         if info.params[:bound]:
@@ -430,11 +434,20 @@ class _Search:
             if not told or param.kind in ("*", "**"):
                 self._open.add(node)
                 continue
-            for source in sources_of(param.default) if param.default is not None else ():
+            is_left_out = not calls or any(place >= filled and param.name not in given for filled, given in calls)
+            for source in sources_of(param.default) if param.default is not None and is_left_out else ():
                 self._give(node, source, around)
             for at, source, holder in passed:
                 if at == param.name or (at == place and param.kind != "k"):
                     self._give(node, source, self._names_in(holder))
+
+    @staticmethod
+    def _list_calling(info: FunctionInfo, names: set[str]) -> Collection[str]:
+        """The names by which calls are kept that say all that a function is passed: not those of objects, nor what a constructor calls of
+        its base."""
+        if info.name in _CALLED_AS_OBJECTS:
+            return ()
+        return names - {f"{info.owner.name}.{INIT}"} if info.owner is not None and info.name == INIT else names
 
     def _take_keywords(self) -> None:
         """Take in the keywords of calls: those of a function that names no such parameter are entries of what it takes besides."""
