@@ -157,8 +157,10 @@ def _find_moved(frame: Frame, body: _Body, tensors: Collection[str] | None = Non
         if type(one) is ir.Comprehension and type(one.element) is ir.Call and last_name(one.element.func) in _MOVES:
             yield from [_root_of(generator.iterable) for generator in one.generators[:1]]  # `[x.cuda() for x in batch]`
         elif type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in _MOVES:
-            follows = tensors is not None and any(_is_place_of(arg, tensors) for arg in one.args)
-            if not follows and not any(type(arg) in _PLAIN and _stays(frame.eval(arg)) for arg in one.args):
+            given = [*one.args, *(value for key, value in one.keywords if key == "device")]
+            follows = tensors is not None and any(_is_place_of(arg, tensors) for arg in given)
+            stays = one.func.name == "to" and not given
+            if not (stays or follows or any(type(arg) in _PLAIN and _stays(frame.eval(arg)) for arg in given)):
                 yield _root_of(one.func.value)
         elif type(one) is ir.Assign and type(one.value) is ir.Call and _moves(frame, one.value):
             bound = {name for target in one.targets for name in names_bound(target)}
