@@ -445,8 +445,8 @@ class _Search:
     def _list_calling(info: FunctionInfo, names: set[str]) -> Collection[str]:
         """The names by which calls are kept that say all that a function is passed: not those of objects, nor what a constructor calls of
         its base."""
-        if info.name in _CALLED_AS_OBJECTS:
-            return ()
+        if info.name in CALLED_AS_OBJECTS:
+            return frozenset()
         return names - {f"{info.owner.name}.{INIT}"} if info.owner is not None and info.name == INIT else names
 
     def _take_keywords(self) -> None:
