@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from xlalint.verify.ambient import describe_settings, keep_settings
+from xlalint.verify.ambient import keep_settings, read_settings
 
 
 @pytest.fixture
@@ -32,10 +32,11 @@ def test_settings_are_restored(framework: SimpleNamespace) -> None:
 
 
 def test_settings_are_told(framework: SimpleNamespace) -> None:
-    before = describe_settings()
+    before = read_settings()
     framework.gradients = False
-    assert before == "torch.set_default_dtype float32, torch.set_grad_enabled True"
-    assert describe_settings() == "torch.set_default_dtype float32, torch.set_grad_enabled False"
+    names = ("torch.set_default_dtype", "torch.set_grad_enabled")
+    assert [before[name] for name in names] == ["float32", "True"]
+    assert [read_settings()[name] for name in names] == ["float32", "False"]
 
 
 def test_settings_are_restored_after_an_error(framework: SimpleNamespace) -> None:

@@ -155,7 +155,7 @@ def test_a_crash_leaves_it_unverified(compare: Compare) -> None:
 
 
 WAYS = 'x="f32[6,4]", ids="i64[6] 50000..128000"'
-TOLD = """import dataclasses, logging, warnings
+TOLD = """import contextvars, dataclasses, itertools, logging, random, warnings
 
 
 @dataclasses.dataclass
@@ -165,6 +165,22 @@ class Out:
 
 held = []
 _kept = {}
+mode = contextvars.ContextVar("mode")
+numbers = itertools.count()
+turns = (n for n in range(5000))
+drawn = np.random.default_rng(0)
+dice = random.Random(0)
+
+
+def make(n=0):
+    def step():
+        nonlocal n
+        n += 1
+
+    return step
+
+
+step = make()
 
 
 """
@@ -181,6 +197,11 @@ SAME = [
     ("held.append(1)\n    return x", "held.extend([1])\n    return x"),
     ("print('a')\n    return x", "print('a')\n    return x"),
     ("assert len(x) < 600, 'long'\n    return x", "assert len(x) < 600\n    return x"),
+    ("token = mode.set(1)\n    mode.reset(token)\n    return x", "return x"),
+    ("mode.set(1)\n    return x", "mode.set(1)\n    return x * 1"),
+    ("return x * next(numbers) + next(turns)", "return next(numbers) * x + next(turns)"),
+    ("drawn.random(), dice.random(), step()\n    return x", "step(), dice.random(), drawn.random()\n    return x"),
+    ("with warnings.catch_warnings():\n        warnings.simplefilter('ignore')\n    return x", "return x"),
 ]
 UNLIKE = [
     ("return x * np.float32(0.1)", "return x * np.float32(0.1000001)", "values"),
@@ -208,6 +229,13 @@ UNLIKE = [
     ("_kept['a'] = x\n    return x", "_kept['a'] = 2 * x\n    return x", "state"),
     ("f.count = 1\n    Out.seen = 1\n    return x", "return x", "state"),
     ("x[:] = 0\n    return ids", "ids[:] = 0\n    return ids * 0", "values"),
+    ("mode.set(1)\n    return x", "return x", "state"),
+    ("next(numbers)\n    return x", "return x", "state"),
+    ("next(turns)\n    return x", "return x", "state"),
+    ("drawn.random()\n    return x", "return x", "state"),
+    ("dice.random()\n    return x", "return x", "state"),
+    ("step()\n    return x", "return x", "state"),
+    ("warnings.simplefilter('ignore')\n    return x", "return x", "warned"),
     ("np.random.rand()\n    return x", "return x", "random"),
     ("print('a')\n    return x", "print('b')\n    return x", "printed"),
     ("logging.getLogger('own').info('a')\n    return x", "return x", "logged"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,10 +16,22 @@ _SETTINGS = (
     ("torch", "is_grad_enabled", "set_grad_enabled"),
     ("torch", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms"),
     ("torch", "get_float32_matmul_precision", "set_float32_matmul_precision"),
+    ("torch", "get_num_threads", "set_num_threads"),
+    ("numpy", "geterr", "seterr"),
+    ("numpy", "get_printoptions", "set_printoptions"),
+    ("tensorflow", "config.functions_run_eagerly", "config.run_functions_eagerly"),
     ("keras", "config.floatx", "config.set_floatx"),
     ("keras", "config.dtype_policy", "config.set_dtype_policy"),
 )
-_FLAGS = ("jax_enable_x64", "jax_debug_nans", "jax_default_matmul_precision")
+_FLAGS = (
+    "jax_enable_x64",
+    "jax_debug_nans",
+    "jax_debug_infs",
+    "jax_default_matmul_precision",
+    "jax_default_prng_impl",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+)
 
 
 class _Setting(NamedTuple):
@@ -29,20 +42,23 @@ class _Setting(NamedTuple):
     restore: Callable[[], object]
 
 
-def describe_settings() -> str:
-    """Say what holds for the whole process now."""
-    return ", ".join(f"{one.name} {one.value}" for one in _find_settings())
+def read_settings() -> dict[str, str]:
+    """Return what holds for the whole process now."""
+    return {one.name: str(one.value) for one in _find_settings()}
 
 
 @contextmanager
 def keep_settings() -> Iterator[None]:
     """Restore at the end of the `with` block what its code set for the whole process."""
-    restore, environment = list(_find_settings()), dict(os.environ)
+    known, environment, filters = list(_find_settings()), dict(os.environ), list(warnings.filters)
     try:
         yield
     finally:
-        for one in restore:
-            one.restore()
+        now = read_settings()
+        for one in known:
+            if now.get(one.name) != str(one.value):
+                one.restore()
+        warnings.filters[:] = filters  # type: ignore[index]
         for name in {*os.environ, *environment}:
             if (value := environment.get(name)) is None:
                 del os.environ[name]
@@ -55,7 +71,8 @@ def _find_settings() -> Iterator[_Setting]:
         reader, writer = _find(module, reads), _find(module, writes)
         if reader is not None and writer is not None:
             value = reader()
-            yield _Setting(f"{module}.{writes}", value, partial(writer, value))
+            restore = partial(writer, **value) if isinstance(value, dict) else partial(writer, value)
+            yield _Setting(f"{module}.{writes}", value, restore)
     config = _find("jax", "config")
     for flag in _FLAGS if config is not None else ():
         value = getattr(config, flag)

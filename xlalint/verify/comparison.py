@@ -7,6 +7,7 @@ the smallest inputs that show it are looked for and told as Python text.
 from __future__ import annotations
 
 import ast
+import contextvars
 import functools
 import itertools
 import time
@@ -345,6 +346,7 @@ class _Comparison:
             if "layout" in before.effects and "layout" in after.effects:
                 pairs.append((index, layout.Layouts(before.effects["layout"], after.effects["layout"])))
         always, self._lost = layout.find_lost([pair for _, pair in pairs])
+        self._lost += layout.find_compacted(pair for n, pair in pairs if not self.draws[n].setting.text)
         if always and any(map(_chooses, self.branches[0].functions())):  # it may be given on what no draw showed
             always, self._lost = [], [*always, *self._lost]
         if not always or "layout" in self.pair.unlike:
@@ -639,9 +641,11 @@ def _describe_raised(error: BaseException, program: Program) -> Raised:
 def _limit(pair: Pair, program: Program, draws: Sequence[Draw], options: Options) -> Iterator[tuple[Step, Result]]:
     """A program's steps; one that takes too long raises `TimeoutError`: a loop that waits for a NaN to become small never ends."""
     running = pair.backend.run(program, [_copy(draw.values) for draw in draws], options)
+    context = contextvars.copy_context()  # what one program sets in it is not there for the next
+    context.run(np.seterr, all="ignore")
     while True:
-        with alarm(pair.patience), listening() as heard, np.errstate(all="ignore"):
-            told = next(running, None)
+        with alarm(pair.patience), listening() as heard:
+            told = context.run(next, running, None)
         if told is None:
             return
         step, result = told

@@ -8,9 +8,11 @@ Knows no framework: a backend says what an array is, and what its own containers
 
 from __future__ import annotations
 
+import contextvars
 import enum
 import functools
 import itertools
+import random
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -32,12 +34,14 @@ class Kinds(NamedTuple):
 
     `is_array`: of what is compared by its elements. `held_by`: the name of a container of its own, and what is in it by name, or None.
     `enters`: whether the attributes of an object are looked at. `named`: what sets an array apart from others of its elements, "" for none.
+    `drains`: whether iterators are drained; else, of one that a program goes on with, it is told how far it is.
     """
 
     is_array: Callable[[Any], bool]
     held_by: Callable[[Any], tuple[str, Mapping[str, Any]] | None] = lambda value: None
     enters: Callable[[Any], bool] = lambda value: True
     named: Callable[[Any], str] = lambda value: ""
+    drains: bool = True
 
 
 class Anatomy(NamedTuple):
@@ -108,12 +112,31 @@ class _Dissection:
         elif isinstance(value, Batches):
             self.parts.append((path, f"iterator, {value.taken} of {len(value.items)} taken"))
             self._visit_all((f"{path}[{n}]", one) for n, one in enumerate(value.items))
+        elif (states := _states_of(value)) is not None:
+            self.parts.append((path, name))
+            self._visit_all((f"{path}.{key}", one) for key, one in states.items())
+        elif isinstance(value, Iterator) and not hasattr(value, "fileno") and not self._kinds.drains:
+            self._iterator(value, path, name)
         elif isinstance(value, Iterator) and not hasattr(value, "fileno"):
             drained = list(itertools.islice(value, _DRAINED))
             self.parts.append((path, f"{name} of {len(drained)}"))
             self._visit_all((f"{path}[{n}]", one) for n, one in enumerate(drained))
         else:
             self._object(value, path, name)
+
+    def _iterator(self, value: Any, path: str, name: str) -> None:
+        """Tell how far an iterator is, and leave it there: a generator by its frame, one of Python's own by what a copy is made from."""
+        if isinstance(value, types.GeneratorType):
+            frame = value.gi_frame
+            held = {"line": frame.f_lineno, "at": frame.f_lasti, **frame.f_locals} if frame is not None else {}
+        elif type(value).__module__ in ("builtins", "itertools", "collections"):
+            _, arguments, *more = value.__reduce__()
+            held = {str(n): one for n, one in enumerate([*arguments, *more])}
+        else:
+            self._object(value, path, name)
+            return
+        self.parts.append((path, name))
+        self._visit_all((f"{path}.{key}", one) for key, one in held.items())
 
     def _visit_all(self, inner: Iterator[tuple[str, Any]]) -> None:
         for path, one in inner:
@@ -157,6 +180,21 @@ class _Dissection:
                 self.visit(cell.cell_contents, f"{path}.{name}")
             except ValueError:  # not bound yet
                 continue
+
+
+def _states_of(value: Any) -> dict[str, Any] | None:
+    """Return what is in an object of Python's or NumPy's that is told by no attribute; None for others."""
+    if isinstance(value, contextvars.ContextVar):
+        unset: list[None] = []
+        held = value.get(unset)
+        return {} if held is unset else {"value": held}
+    if isinstance(value, random.Random):
+        return {"state": hash(value.getstate())}
+    if isinstance(value, np.random.Generator):
+        return {"state": value.bit_generator.state}
+    if isinstance(value, np.random.RandomState):
+        return {"state": value.get_state(legacy=False)}
+    return None
 
 
 def _constants(code: types.CodeType) -> tuple[str, ...]:

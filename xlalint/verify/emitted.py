@@ -8,7 +8,7 @@ import logging
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,20 @@ def listening() -> Iterator[Emitted]:
             kind = type(message) if isinstance(message, Warning) else category or UserWarning
             heard.warned.append(f"{kind.__name__}: {message}")
 
+    left: list[Any] = []  # filters of user code: those that still stand in the end are as good as said
+
+    def noting_filters(function: Callable[..., None]) -> Callable[..., None]:
+        def call(*args: Any, **kwargs: Any) -> None:
+            known = list(warnings.filters)
+            function(*args, **kwargs)
+            if is_users(sys._getframe(1).f_code.co_filename):
+                left.extend(one for one in warnings.filters if not any(one is other for other in known))
+
+        return call
+
+    filtering = {name: getattr(warnings, name) for name in ("simplefilter", "filterwarnings")}
+    for name, function in filtering.items():
+        setattr(warnings, name, noting_filters(function))
     root.addHandler(handler)
     root.setLevel(min(level, logging.INFO))
     warnings.warn = note
@@ -78,5 +92,9 @@ def listening() -> Iterator[Emitted]:
             yield heard
     finally:
         warnings.warn, warnings.showwarning = warn, show
+        for name, function in filtering.items():
+            setattr(warnings, name, function)
+        standing = (one for one in left if any(one is other for other in warnings.filters))
+        heard.warned += [f"filter: {action} {kind.__name__}" for action, _, kind, *_ in standing]
         root.setLevel(level)
         root.removeHandler(handler)

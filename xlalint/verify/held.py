@@ -70,7 +70,9 @@ def held_by(call: Any, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
     if function is not None:
         found["function"] = {name: one for name, one in vars(function).items() if _is_data(name, one)}
         found["closure"] = dict(_closed_over(function))
+        found["defaults"] = dict(_defaults_of(function))
         found["globals"] = {name: value for name, value in function.__globals__.items() if _is_data(name, value)}
+        found["functions"] = dict(_kept_by_functions(function))
         found["classes"] = dict(_class_attributes(function))
     return found
 
@@ -104,6 +106,33 @@ def _closed_over(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
             continue
         if _is_data(name, value):
             yield name, value
+
+
+def _defaults_of(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """The defaults of a function's parameters that a call can change."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    defaults = function.__defaults__ or ()
+    last = zip(names[len(names) - len(defaults) :], defaults, strict=True)
+    for name, value in (*last, *(function.__kwdefaults__ or {}).items()):
+        if not isinstance(value, _NEVER_CHANGED) and _is_data(name, value):
+            yield name, value
+
+
+_NEVER_CHANGED = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
+
+
+def _kept_by_functions(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Find what the other functions of a function's module keep from call to call: in closures, defaults and attributes of their own."""
+    for name, value in function.__globals__.items():
+        if (
+            isinstance(value, types.FunctionType)
+            and value is not function
+            and value.__globals__ is function.__globals__
+        ):
+            kept = {**dict(_closed_over(value)), **dict(_defaults_of(value))}
+            kept.update((key, one) for key, one in vars(value).items() if _is_data(key, one))
+            if kept:
+                yield name, kept
 
 
 def _class_attributes(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

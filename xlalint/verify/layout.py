@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from xlalint.verify.backends import Content
@@ -38,6 +38,12 @@ def find_lost(pairs: Sequence[Layouts]) -> tuple[list[str], list[str]]:
     every = {part for part in always if all(part in one for one in gone)}
     some = set().union(*gone) - every if gone else set()
     return _words(every), _words(some)
+
+
+def find_compacted(pairs: Iterable[Layouts]) -> list[str]:
+    """Find which results have gaps, or another order of their dimensions in memory, before and not after: what asks for it is rare."""
+    gone = {part for pair in pairs for part in pair.before.parts if part not in pair.after.parts}
+    return [f"{path or 'it'} is contiguous, and was not" for path, text in sorted(gone) if text == NOT_CONTIGUOUS]
 
 
 def _words(parts: set[tuple[str, str]]) -> list[str]:

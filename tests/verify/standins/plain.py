@@ -34,7 +34,7 @@ def _is_array(value: Any) -> bool:
 
 
 KINDS = Kinds(_is_array)
-STATE_KINDS = Kinds(_is_array, enters=is_of_users)
+STATE_KINDS = Kinds(_is_array, enters=is_of_users, drains=False)
 
 
 def leaves(items: Iterable[Any]) -> list[Leaf]:

@@ -286,10 +286,16 @@ def _is_floating(value: Any) -> bool:
 
 
 def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """Return what a container of TensorFlow's holds: ragged and sparse tensors, and what else has tensors as components."""
+    """Return what a container of TensorFlow's holds: ragged and sparse tensors, and what else has tensors as components; a generator of
+    random numbers, a metric or an optimizer its variables.
+    """
     if isinstance(value, tf.__internal__.CompositeTensor) and not isinstance(value, tf.Variable):
         components = tf.nest.flatten(value, expand_composites=True)
         return type(value).__qualname__, {str(n): one for n, one in enumerate(components)}
+    if isinstance(value, tf.random.Generator):
+        return "Generator", {"state": value.state}
+    if _is_keras(value, "metrics", "Metric") or _is_keras(value, "optimizers", "Optimizer"):
+        return type(value).__qualname__, {str(n): one for n, one in enumerate(value.variables)}
     return None
 
 
@@ -304,7 +310,7 @@ def _special_name(value: Any) -> str:
 
 
 KINDS = Kinds(_is_array, _parts_of, named=_special_name)
-STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users, drains=False)
 
 
 def _leaves(items: Iterable[Any]) -> list[Leaf]:

@@ -64,9 +64,10 @@ def eager(program: Program, steps: Sequence[Mapping[str, Any]], options: Options
     """The steps as PyTorch runs them on the CPU, with nothing compiled."""
     call, meter = make_callable(program, options.setting), TorchCompileMeter()
     build = program.builder()
+    earlier: list[Any] = []
     with capturing(), _Filled():  # once for all steps: what is logged is asked of every logger again each time
         for number, values in enumerate(steps):
-            yield capture_step(number, call, values, options, meter, build)
+            yield capture_step(number, call, values, options, meter, build, earlier=earlier)
 
 
 def make_callable(program: Program, setting: Setting = torch_values.ORDINARY) -> Callable[..., Any]:
@@ -87,12 +88,13 @@ def capture_step(
     meter: TorchCompileMeter,
     build: Build,
     subject: Any = None,
+    earlier: list[Any] | None = None,
 ) -> tuple[Step, Result]:
-    """Run one step of a callable that was captured from `subject`."""
+    """Run one step of a callable that was captured from `subject`; `earlier` holds what the step before gave."""
     torch_values.seed_cpu(number + 1)
     setting = options.setting
     given = on_cpu(values, options.gradients and not setting.detached, setting.layout)
-    run = torch_values.ProgramCall(call, given, subject, setting, options.effects, build)
+    run = torch_values.ProgramCall(call, given, subject, setting, options.effects, build, earlier)
     meter.start()
     began = time.perf_counter()
     run.forward()

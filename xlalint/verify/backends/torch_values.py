@@ -119,6 +119,7 @@ class ProgramCall:
         setting: the circumstances of the call.
         effects: whether the result tells of them.
         build: makes arguments that are of the program's own classes.
+        earlier: what the call before gave, which is replaced by what this one gives.
     """
 
     def __init__(
@@ -129,8 +130,10 @@ class ProgramCall:
         setting: Setting = ORDINARY,
         effects: bool = True,
         build: Build = values.PLAIN,
+        earlier: list[Any] | None = None,
     ) -> None:
         self._call = call
+        self._earlier = earlier if earlier is not None else []
         self._subject = call if subject is None else subject
         self._arguments = arguments
         self._setting = setting
@@ -175,7 +178,10 @@ class ProgramCall:
     def _effects(self) -> dict[str, Content]:
         if self._held is None or self._before is None:
             return {}
+        module = module_of(self._subject)
+        kept = [(f".{name}", "in the state dict") for name in (module.state_dict() if module is not None else ())]
         return {
+            "checkpoint": Content(parts=kept),
             "arguments": changes(self._before, _snapshot_of({"argument": self._whole})),
             "state": changes(self._held, self._snapshot(self._subject)),
             "random": values.generators(*leaves([torch.get_rng_state()])),
@@ -185,7 +191,7 @@ class ProgramCall:
 
     def _layout(self) -> Content:
         """Tell which results are not contiguous, NumPy's, or where gradients end; and whose memory each shares: an argument's, one that the
-        instance holds, or another result's. What is held may lie in an argument's too.
+        instance holds, another result's, or one's of the call before. What is held may lie in an argument's too.
         """
         held = take_apart(held_by(self._subject), STATE_KINDS)
         owners = [*self._given.items(), *zip(held.paths, held.items, strict=True)]
@@ -209,6 +215,9 @@ class ProgramCall:
             owner = next((name for extent, name in memory if own and own.start in extent), "")
             if owner:
                 parts.append((path, f"{SHARES}{owner}"))
+            elif own and any(own.start in _extent(other) for other in self._earlier):
+                parts.append((path, "in the memory of what the call before gave"))
+        self._earlier[:] = [one for _, one in results]
         return Content(parts=parts)
 
     @staticmethod
@@ -281,7 +290,7 @@ def _special_name(value: Any) -> str:
 
 
 KINDS = Kinds(_is_array, _parts_of, named=_special_name)
-STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users, drains=False)
 
 
 def _differentiable(value: Any) -> bool:

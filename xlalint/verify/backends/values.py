@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from xlalint.verify.ambient import describe_settings
+from xlalint.verify.ambient import read_settings
 from xlalint.verify.backends import Content, Leaf
 from xlalint.verify.content import Anatomy
 from xlalint.verify.held import ToLeaves
@@ -93,7 +93,8 @@ def generators(*others: Leaf) -> Content:
 
 def settings() -> Content:
     """Tell what holds for the whole process."""
-    return Content(leaves([describe_settings()]))
+    held = read_settings()
+    return Content(leaves(held.values()), tuple(held))
 
 
 def without_values(whole: Specs, framework: str, array: Callable[[tuple[int, ...], Any], Any]) -> dict[str, Any]:
