@@ -34,6 +34,7 @@ from xlalint.verify.targets import Module, TargetError, find_declared, specs_of
 
 _ALONE = "the rewritten lines alone"
 _COPIES = {"torch": "clone"}  # elsewhere tensors are values
+_DONATION = "donate_argnums="
 _FILE = "/xlalint_rewritten/rewritten.py"
 
 
@@ -71,7 +72,7 @@ class JobMaker:
             if longer[0].run != run:
                 ways += self._alone(one, *longer, reasons)
         others = tuple(row for row in one.others if place.node.lineno <= row <= (place.node.end_lineno or 0))
-        return Job(number, tuple(ways), tuple(reasons), one.finding.kind, others)
+        return Job(number, tuple(ways), tuple(reasons), one.finding.kind, others, _gives_away(one))
 
     def make_joint(self, one: Proposed, name: str) -> Job:
         """The function before any fix and after all of them, as a whole: lines alone prove nothing of what is between them."""
@@ -81,7 +82,7 @@ class JobMaker:
             return Job(0, ())
         rows = [(place.node.lineno, place.node.end_lineno or 0) for place in places if place is not None]
         ways = self._whole(one, before, places[0], (rows[0], rows[1]), [])
-        return Job(0, tuple(ways))
+        return Job(0, tuple(ways), gives_away=_gives_away(one))
 
     def _whole(
         self, one: Proposed, tree: ast.Module, place: Around, rows: tuple[Rows, Rows], reasons: list[str]
@@ -138,6 +139,11 @@ class JobMaker:
         if key not in self._believed:
             self._believed = {key: analyse_text(one.path, one.before, self._settings)}
         return self._believed[key]
+
+
+def _gives_away(one: Proposed) -> bool:
+    """Return whether a fix gives arguments away, as it does only where nothing uses them afterwards."""
+    return one.after.count(_DONATION) > one.before.count(_DONATION)
 
 
 def _roots(path: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from xlalint.verify.backends import Backend, Content, Options, Program, Result, 
 from xlalint.verify.closeness import difference
 from xlalint.verify.comparison import Draw, Pair, compare
 from xlalint.verify.counterexample import text_of
+from xlalint.verify.emitted import listening
 from xlalint.verify.inputs import STEPS, WARM_UP
 from xlalint.verify.inputs.draws import draw
 from xlalint.verify.loading import LoadError, format_callee, load
@@ -25,6 +26,7 @@ from xlalint.verify.model import Counts, Specs, Step, Subject, Verdict
 from xlalint.verify.numbering import Numbering, Traced, refusing_what_tells
 from xlalint.verify.requests import Job, Way
 from xlalint.verify.searching import quiet, runs, search
+from xlalint.verify.stepwise import TRACED_ONCE, find_left
 
 _SEARCH = 20.0  # seconds to look for inputs of a job's first way; half of it for the second, and so on
 _CALL = 5.0  # seconds that a call of the comparison may take
@@ -45,6 +47,9 @@ _OF_MEMORY = ("layout", "arguments")
 _PROVEN = ("proven", "proven-except-check")
 _ALONE_SAME = "the rewritten lines alone are the same, whatever becomes of"
 _ENOUGH = WARM_UP + 1  # steps that must run, so that something is known of those after the warm-up
+_COMPILE, _STAND = Options(), Options(mode="as-written", effects=True)
+_AS_WRITTEN = 3  # steps of the programs as they stand: in the second, nothing is compiled any more
+_GIVEN = "it gives arguments away, which callers must not use again"
 
 
 class Eager:
@@ -76,6 +81,11 @@ class Counted(NamedTuple):
         for step in self.steps:
             total += step.counts
         return total
+
+    @property
+    def pairs(self) -> list[tuple[Step, Result]]:
+        """Steps and results."""
+        return list(zip(self.steps, self.results, strict=True))
 
     @property
     def again(self) -> int:
@@ -181,14 +191,38 @@ class JobProver:
             if why and not self._as_well(was, before, draws[index], other.outputs):
                 return Attempt(Verdict("refuted", f"values when compiled: {why}", show(index)))
         worse = _worse(was, now, way, job)
+        index, left = self._find_left(case, draws, was, now, job) if worse is None else (0, "")
+        if left:
+            return Attempt(Verdict("refuted", left, show(index)))
         if worse is None:
             said = _gain(was, now, verdict)
+            if job.gives_away:
+                said = f"{said}; {_GIVEN}"
             more = (
                 "; other findings in the function still have it compiled again" if job.others and now.again > 1 else ""
             )
             return Attempt(msgspec.structs.replace(verdict, reason=f"{said}{more}"), cached and not job.others)
         text = show(len(draws) - 1) if worse.kind == "refuted" else ""
         return Attempt(msgspec.structs.replace(worse, counterexample=text), cached)
+
+    def _find_left(
+        self, case: Case, draws: Sequence[Mapping[str, Any]], was: Counted, now: Counted, job: Job
+    ) -> tuple[int, str]:
+        """Find in what the rewrite leaves something else behind where something is compiled, and in which step: all of it, or, as it
+        stands, what it compiles itself.
+        """
+        if self._backend.name not in TRACED_ONCE:
+            return 0, ""
+        index, left = find_left(was.pairs, now.pairs, gives_away=job.gives_away)
+        if left:
+            return index, f"{left} (compiled)"
+        before, after = (_count(self._backend, one, draws[:_AS_WRITTEN], _STAND) for one in case.programs)
+        if before.error:
+            return 0, ""
+        if after.error:
+            return len(after.steps), f"as it stands it raises {after.error}, and did not before"
+        index, left = find_left(before.pairs, after.pairs, gives_away=job.gives_away)
+        return index, f"{left} (as it stands)" if left else ""
 
     def _was(self, case: Case, draws: Sequence[Mapping[str, Any]]) -> Counted:
         key = msgspec.msgpack.encode(case.subjects[0]), msgspec.msgpack.encode(case.specs)
@@ -304,20 +338,23 @@ def _gain(before: Counted, after: Counted, verdict: Verdict) -> str:
     return f"{verdict.reason}; {', '.join(told)}" if told else verdict.reason
 
 
-def _count(backend: Backend, program: Program, draws: Sequence[Mapping[str, Any]]) -> Counted:
-    """Run a program on the device and count. Raises if it takes too long."""
+def _count(
+    backend: Backend, program: Program, draws: Sequence[Mapping[str, Any]], options: Options = _COMPILE
+) -> Counted:
+    """Run a program on the device and count; results tell what was said. Raises if it takes too long."""
     steps: list[Step] = []
     results: list[Result] = []
     try:
-        with quiet():
-            running = backend.run(program, [dict(one) for one in draws], Options())
+        with keep_settings():
+            running = backend.run(program, [dict(one) for one in draws], options)
             while True:
-                with alarm(_COMPILED):
+                with alarm(_COMPILED), listening() as heard:
                     told = next(running, None)
                 if told is None:
                     return Counted(steps, results)
-                steps.append(told[0])
-                results.append(told[1])
+                step, result = told
+                steps.append(step)
+                results.append(result._replace(effects={**result.effects, **heard.effects()}))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever it is, it is what was seen)
         place = places.of_error(error, program.file)
         line = place.line if place is not None and place.file == program.file else 0

@@ -77,6 +77,7 @@ class Job(Struct, frozen=True):
     """A rewrite to be verified: ways to do it, of which the first that can be gone decides; why others cannot be tried at all.
 
     `kind` is the hazard's that it takes away; `others` are the rows of those that it leaves in the function, and which count too.
+    `gives_away`: it gives arguments to what it calls, of which it is known that nothing uses them afterwards.
     """
 
     number: int
@@ -84,6 +85,7 @@ class Job(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     kind: str = ""
     others: tuple[int, ...] = ()
+    gives_away: bool = False
 
 
 class Prove(Struct, frozen=True, tag="prove"):

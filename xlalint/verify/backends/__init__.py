@@ -34,12 +34,16 @@ class Content(NamedTuple):
     opaque: Sequence[str] = ()
 
 
+GIVEN_AWAY = "arguments given away"
+
+
 class Result(NamedTuple):
     """One step computed these: outputs; gradients of a fixed scalar of them, per floating argument and parameter.
 
-    `effects` is what it left behind, by name, as far as the backend tells: "arguments" that were changed, "state" (what the instance, its
-    module's globals and closures hold, as far as it changed), "random" (the generators), "layout" (of results in memory), "settings" of
-    the framework. Gradients come from the outputs at `ends`; there are none where the framework cannot differentiate: it says why in
+    `effects` is what it left behind, by name, as far as the backend tells: "arguments" that were changed or GIVEN_AWAY, "state" (what the
+    instance, its module's globals and closures hold, as far as it changed), "random" (the generators), "layout" (of results in memory),
+    "checkpoint" (what the instance saves), "settings" of the framework. Gradients come from the outputs at `ends`; there are none where
+    the framework cannot differentiate: it says why in
     `refused`. `traced`: whether the framework itself tells from which outputs a gradient can come.
     """
 

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from msgspec.structs import replace
 
-from xlalint.verify.backends import Content, Leaf, Mode, Options, Program, Result, jaxprs, values
+from xlalint.verify.backends import GIVEN_AWAY, Content, Leaf, Mode, Options, Program, Result, jaxprs, values
 from xlalint.verify.backends.values import Gradients
 from xlalint.verify.content import Kinds, take_apart
 from xlalint.verify.emitted import listening
@@ -123,6 +123,7 @@ class Jax:
                         effects["variables"] = arrays
                         effects["settings"] = values.settings()
                         effects["arguments"] = changes(held, _snapshot_arguments(arguments))
+                        effects[GIVEN_AWAY] = _find_given_away(arguments)
                         effects["layout"] = values.host_arrays(anatomy)
                     if options.gradients:
                         with listening():
@@ -153,10 +154,19 @@ def _take_snapshot(subject: Any) -> HeldSnapshot:
 
 
 def _snapshot_arguments(arguments: values.Arguments) -> HeldSnapshot:
-    """Take a snapshot of the containers among arguments, which a program may change; it cannot change arrays."""
+    """Take a snapshot of the containers among arguments, which a program may change; arrays it can only give away."""
     positional, named = arguments
     held = {**{str(n): one for n, one in enumerate(positional)}, **named}
     return snapshot({k: v for k, v in held.items() if can_change(v)}, STATE_KINDS, _leaves)
+
+
+def _find_given_away(arguments: values.Arguments) -> Content:
+    """Tell which arrays among arguments a call has deleted, by path."""
+    positional, named = arguments
+    held = {**{str(n): one for n, one in enumerate(positional)}, **named}
+    leaves = jax.tree_util.tree_flatten_with_path(held)[0]
+    paths = [path for path, one in leaves if isinstance(one, jax.Array) and one.is_deleted()]
+    return Content(parts=[(jax.tree_util.keystr(path), "deleted") for path in paths])
 
 
 def put_on_device(given: Mapping[str, Any], build: Build) -> values.Arguments:
@@ -234,8 +244,17 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (jax.Array, np.ndarray))
 
 
-KINDS = Kinds(_is_array, _parts_of)
-STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users)
+def _special_name(value: Any) -> str:
+    """Return what decides, besides its dtype, what is computed of an array: a weak dtype gives way, keys with a type are no numbers."""
+    if not isinstance(value, jax.Array):
+        return ""
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return str(value.dtype)
+    return "of a weak dtype" if value.weak_type else ""
+
+
+KINDS = Kinds(_is_array, _parts_of, named=_special_name)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users, drains=False)
 
 
 def _is_floating(value: Any) -> bool:
@@ -247,6 +266,8 @@ def _leaves(items: Iterable[Any]) -> list[Leaf]:
 
 
 def _array(value: Any) -> Any:
+    if isinstance(value, jax.Array) and value.is_deleted():
+        return np.asarray(None, object)
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     return value if isinstance(value, (jax.Array, np.ndarray, np.generic)) else np.asarray(value, object)
