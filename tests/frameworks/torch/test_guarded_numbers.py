@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from xlalint.config.settings import Settings, Target
-from xlalint.project import check_text
+from xlalint.project import check_paths, check_text
 
 MODULE = """
 import math
@@ -209,6 +210,37 @@ def test_a_number_that_others_begin() -> None:
     text = OPTIMIZER.replace('                    state["step"] = %s\n', "") % 'state["step"] += 1'
     assert not found_in(text + begun)
     assert found_in(text + RESTORING.replace('torch.tensor(kept["step"])', "0"))
+
+
+BASE = """
+from torch import nn
+
+class Recorder(nn.Module):
+    def clear(self):
+        self.rows = []
+"""
+DERIVED = """
+import torch
+from recorder import Recorder
+
+class Block(Recorder):
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+        self.kept = []
+
+    def forward(self, x: torch.Tensor):
+        self.%s.append(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("rows", 0), ("kept", 1)])
+def test_a_list_that_a_class_of_another_module_empties(tmp_path: Path, name: str, found: int) -> None:
+    (tmp_path / "recorder.py").write_text(BASE)
+    (tmp_path / "block.py").write_text(DERIVED % name)
+    report = check_paths([tmp_path], Settings(target="torch_compile"))
+    assert sum(one.code == "XLA410" for one in report.findings) == found
 
 
 def test_set_back_by_what_does_not_count() -> None:

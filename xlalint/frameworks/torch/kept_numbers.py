@@ -107,8 +107,12 @@ def _sets(method: FunctionInfo, name: str) -> bool:
 
 
 def is_emptied(method: FunctionInfo, name: str) -> bool:
-    """Return whether the module empties a list anywhere, or gives the attribute another one."""
-    infos = method.owner.module.functions if method.owner is not None else ()
+    """Return whether the module empties a list anywhere, or gives the attribute another one, or a base class does."""
+    if method.owner is None:
+        return False
+    module = method.owner.module
+    bases = [one for one in method.owner.mro if not isinstance(one, str) and one.module is not module]
+    infos = [*module.functions, *(one.module.functions[index] for one in bases for index in one.ir.methods.values())]
     return any(_empties(one, name) for info in infos if info.name != "__init__" for one in statements(info.body))
 
 
