@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
+    ARRAYS,
     BOOL,
     NEVER,
     NONE,
@@ -140,6 +141,8 @@ def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: 
     """
     if value is UNKNOWN:
         said = interpreter.parameter(info, position, default)
+        if interpreter.tracing and type(said) is Tensor and said.framework == ARRAYS:
+            return UNKNOWN  # NumPy's arrays are asked for, a tracer's are passed
         return as_known(said, interpreter.mapping) if interpreter.mapping else said
     if isinstance(value, Host) and not value.type and value.origin == "python":
         declared = interpreter.annotations.value(info.module, info.params[position].annotation)
@@ -160,7 +163,8 @@ def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: 
             tensor(m.framework, m.dtype, 0, m.place, sure=False) if isinstance(m, Tensor) and m.rank < 0 else m
             for m in members(value)
         )
-    if wanted == "flag" and UNKNOWN in members(value):
+    doubtful = found is not None and not found.sure and interpreter.libraries.of(found.framework).records_known
+    if wanted == "flag" and (UNKNOWN in members(value) or doubtful):
         return join_all([BOOL, *(m for m in members(value) if m is not UNKNOWN and not isinstance(m, Tensor))])
     return value
 

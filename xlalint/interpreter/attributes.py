@@ -42,6 +42,7 @@ from xlalint.abstract.values import (
     tensor,
 )
 from xlalint.interpreter.library_calls import added_up, attribute_value, module_value_of, shape_value
+from xlalint.interpreter.traced_arguments import as_known
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
 from xlalint.program.facts import Facts
@@ -239,13 +240,19 @@ class AttributeTables:
                 table[statement.target.id] = self._declare(klass, frame, statement)
 
     def _declare(self, klass: ClassInfo, frame: Frame, statement: ir.AnnAssign) -> Value:
-        declared = self.interpreter.annotations.value(klass.module, statement.annotation)
+        declared = self._mark_settings(klass, self.interpreter.annotations.value(klass.module, statement.annotation))
         if statement.value is None:
             return declared or UNKNOWN
         value = frame.eval(statement.value)
         if isinstance(value, (Const, Host)) and value is not NONE:
             return declared or host(type(value.value).__name__ if isinstance(value, Const) else value.type)
         return join(declared or UNKNOWN, value) if value is NONE else declared or value
+
+    def _mark_settings(self, klass: ClassInfo, declared: Value | None) -> Value | None:
+        """Return what a field is declared to be: known to traced code where it is a setting."""
+        configured = self.interpreter.libraries.configured
+        framework = next((configured[base] for base in klass.library_bases() if base in configured), "")
+        return as_known(declared, framework) if framework and declared is not None else declared
 
     def record_defaults(self, klass: ClassInfo) -> dict[str, Value]:
         """Return what the fields of a dataclass-like class hold when they are not given."""

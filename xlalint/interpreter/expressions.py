@@ -438,6 +438,8 @@ def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare)
             return FALSE if op == "==" else TRUE
         if op in ("==", "!=") and (_refuses(frame, a, b) or _refuses(frame, b, a)):
             return boolean(op == "!=")
+        if type(a) is Mapping or type(b) is Mapping:
+            return BOOL  # what is compared with a dict is one
         result = tensor_result(op, *_as_operands(frame, a, b))
         return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if isinstance(a, Const) and isinstance(b, Const):

@@ -94,7 +94,7 @@ class Semantics:
       `derived_from(made)` is the function of which a transformation made one that takes the same arguments, else what is given.
       `filters` are tracers that replace arrays alone, and leave all else as it is. `flagged` are those that leave it to later calls
       which arguments are static. `keeps_numbers`: all of its tracers replace arrays alone, and what is passed to what they trace is
-      taken from the calls.
+      taken from the calls. Objects of `configured` classes have settings for fields, arrays too: these are there before a tracer begins.
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
       empty where functions are pure, and nothing tells. `adds_up` are methods and attributes of its objects that give what those add up
       over steps.
@@ -193,6 +193,7 @@ class Semantics:
         filters: frozenset[str] = frozenset(),
         flagged: frozenset[str] = frozenset(),
         keeps_numbers: bool = False,
+        configured: frozenset[str] = frozenset(),
         training: frozenset[str] = frozenset(),
         changed: tuple[str, ...] = (),
         draws: tuple[str, ...] = (),
@@ -293,6 +294,7 @@ class Semantics:
         self.filters = filters
         self.flagged = flagged
         self.keeps_numbers = keeps_numbers
+        self.configured = configured
         self.training = training
         self.changed = changed
         self.draws = draws
@@ -376,6 +378,7 @@ class Libraries:
         self.eager_blocks = tuple([(one.name, one.eager_blocks) for one in everything if one.eager_blocks])
         self.differentiates = _union([one.differentiates for one in everything])
         self.ends_gradients = _union([one.ends_gradients for one in everything])
+        self.configured = {name: one.name for one in everything for name in one.configured}
         self.with_gradient = tuple(sorted(_union([one.with_gradient for one in everything])))
         self.shared_names = _union([one.shared_names for one in everything])
         self.device_uses = _union([one.device_uses for one in everything])

@@ -483,7 +483,47 @@ print(jax.jit(functools.partial(row, n=n))(jnp.ones(3)))
 SILENT["arrays that an object makes JAX's, whatever their names"] = KEPT.format(
     "for name, value in self.__dict__.items():\n            setattr(self, name, jnp.array(value))"
 )
+LIMITED = """
+import flax.linen as nn
+
+class Head(nn.Module):
+    limits: jnp.ndarray = None
+
+    @nn.compact
+    def __call__(self, x):
+        return x * self.limits[0] if {0} else nn.Dense(3)(x)
+"""
+FLAGGED = """
+import haiku as hk
+
+class Head(hk.Module):
+    def __call__(self, x, training{0} = True):
+        return x * 2 if training else x
+
+@hk.transform
+def apply(x, training):
+    return Head()(x, training)
+"""
+PICKED = """
+def pick(values{0}, at):
+    return values[at]
+
+@jax.jit
+def loss(model, x, at):
+    return pick({1}, at)
+"""
+SILENT |= {
+    "an array that a module is configured with": LIMITED.format("self.limits"),
+    "a flag that is declared one, which is handed on": FLAGGED.format(": bool"),
+    "what the tracer passes for an array of NumPy's": PICKED.format(": np.ndarray", "model(x)"),
+}
 FOUND |= {
+    "what is computed of an array that a module is configured with": (
+        LIMITED.format("jnp.any(self.limits > 0)"),
+        ["XLA105"],
+    ),
+    "an array that is handed on and asked for its truth": (FLAGGED.format(""), ["XLA105"]),
+    "an index into an array of NumPy's": (PICKED.format("", "np.arange(9)"), ["XLA302"]),
     "arrays that an object keeps as they are": (KEPT.format("pass"), ["XLA302"]),
     "arrays of which an object sets others": (
         KEPT.format("for name in ('a', 'b'):\n            setattr(self, name, np.array(betas))"),

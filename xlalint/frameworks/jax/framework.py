@@ -36,6 +36,7 @@ _SEMANTICS = Semantics(
     eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,
     flagged=transformations.FLAGGED,
+    configured=frozenset(("flax.linen.Module",)),
     changed=("flax.nnx.",),
     draws=("jax.random.",),
     adds_up=frozenset(("compute",)),
