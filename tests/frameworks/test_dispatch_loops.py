@@ -136,6 +136,12 @@ SILENT = {
     "episodes that the device simulates side by side": EPISODE.format(
         "jax.jit(jax.vmap(env.step))", "kept.append(state)"
     ),
+    "what a function reads for each of some names, at every n-th turn": (
+        "def total(m):\n    return jnp.sum(m['loss']).item()\n\n"
+        "def stats(m, names):\n    found = {}\n    for name in names:\n        found[name] = total(m)\n    return found\n\n"
+        "def train(params, loader, names):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+        "        if i % 100 == 0:\n            print(stats(m, names))"
+    ),
     "what is no array": LOOP.format("print(float(metrics['loss']) if not hasattr(metrics['loss'], 'dtype') else 0)"),
     "of a method that goes over its metrics, once": (
         "class Agent:\n    def __init__(self, params):\n        self.params = params\n\n    def update(self, b):\n"

@@ -469,6 +469,12 @@ class Frame:
             turn, beyond = turn.around, beyond - 1
         return turn
 
+    def dispatches(self) -> None:
+        """Note that the device computes something for what is called here, while the host goes on."""
+        self.context.dispatches = self.loops.dispatches = True
+        if self.loops.turn is not None:
+            self.loops.turn.dispatches = True
+
     def takes_many(self) -> None:
         """Note that the device takes many steps at each turn of the loop around, if the code runs at each."""
         if self.loops.turn is not None and self._runs_at_each_turn(whole=False):
@@ -482,6 +488,8 @@ class Frame:
                 read.variant = COLLECTED
                 read.rate = ALWAYS.in_steps(Frequency.EPOCH if many else Frequency.EVALUATION)
             return
+        if not turn.dispatches:
+            return  # what it calls reads what was computed before
         for context, at in turn.called.items():
             if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):
                 self.context.each_turn[context] = None

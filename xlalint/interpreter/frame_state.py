@@ -35,11 +35,21 @@ class LoopTurns:
     """Keeps what is seen of the turns of one lasting loop.
 
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
-    at each turn, `called` the functions that it calls at each, with the places of the calls; `takes_many` says that the device takes many
-    steps at each by itself. `added` are the names that it adds to, once somebody asked. `around` is the lasting loop around it.
+    at each turn, `called` the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
+    compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, once somebody asked. `around` is the lasting loop around it.
     """
 
-    __slots__ = ("added", "around", "called", "is_innermost", "loop", "reads", "takes_many", "tests_before")
+    __slots__ = (
+        "added",
+        "around",
+        "called",
+        "dispatches",
+        "is_innermost",
+        "loop",
+        "reads",
+        "takes_many",
+        "tests_before",
+    )
 
     def __init__(
         self, loop: ir.For | ir.While, tests_before: int, is_innermost: bool, around: LoopTurns | None
@@ -50,7 +60,7 @@ class LoopTurns:
         self.is_innermost = is_innermost
         self.reads: list[PendingHazard] = []
         self.called: dict[Context, int] = {}
-        self.takes_many = False
+        self.dispatches = self.takes_many = False
         self.added: frozenset[str] | None = None
 
 

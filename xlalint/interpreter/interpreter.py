@@ -953,7 +953,7 @@ class Interpreter:
         if not framework:
             if not context.dispatches:
                 return computed_with(context.returns, mark)
-            frame.context.dispatches = frame.loops.dispatches = True
+            frame.dispatches()
             if takes_many_steps(context) or not takes_no_turns(func.info):
                 frame.takes_many()
             return handed_on(context.returns, depth)
@@ -978,7 +978,7 @@ class Interpreter:
         depth = frame.loops.lasting
         if not depth and (frame.function is None or self.in_tables or not takes_no_turns(frame.function)):
             return returned
-        frame.context.dispatches = frame.loops.dispatches = True
+        frame.dispatches()
         if steps and frame.loops.turn is not None:
             frame.loops.stepping = frame.loops.turn.loop
         return mark_result(returned, framework, depth, whole=True, trains=trains)
