@@ -36,7 +36,8 @@ class LoopTurns:
 
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
     at each turn, `called` the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
-    compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, once somebody asked. `around` is the lasting loop around it.
+    compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, once somebody
+    asked. `around` is the lasting loop around it.
     """
 
     __slots__ = (
