@@ -142,6 +142,7 @@ SILENT = {
         "def train(params, loader, names):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
         "        if i % 100 == 0:\n            print(stats(m, names))"
     ),
+    "a loop that looks at its first turn": LOOP.format("print(float(metrics['loss']))\n        break"),
     "what is no array": LOOP.format("print(float(metrics['loss']) if not hasattr(metrics['loss'], 'dtype') else 0)"),
     "of a method that goes over its metrics, once": (
         "class Agent:\n    def __init__(self, params):\n        self.params = params\n\n    def update(self, b):\n"

@@ -97,7 +97,10 @@ def blocks(statement: ir.Statement) -> tuple[ir.Statement, ...]:
 
 
 def is_long(loop: Loop) -> bool:
-    """Return whether a loop may take many turns: not one over a few things that are written out."""
+    """Return whether a loop may take many turns: not one over a few things that are written out, nor one that ends with its first."""
+    end = loop.body[-1]
+    if isinstance(end, ir.Return) or (isinstance(end, ir.Jump) and end.leaves):
+        return False
     if type(loop) is ir.While:
         return True
     over = loop.iterable

@@ -50,6 +50,7 @@ _COMPILING: Final = frozenset((*JIT, *FUNCTION))
 _MAKERS: Final = frozenset(name.rpartition(".")[2] for name in _COMPILING)
 FILTERS: Final = frozenset(("equinox.filter_jit", "equinox.filter_pmap"))
 _UNHASHABLE: Final = ("list", "set", "dict")
+_FREEZING: Final = ("freeze", "FrozenDict", "frozendict")
 _ABSTRACT: Final = ("Sequence", "Collection", "Iterable")
 # Kinds of parameters that arguments go to by their places.
 _PLACED: Final = ("", "/")
@@ -216,7 +217,7 @@ def _changing(call: CallSite) -> set[str]:
 def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> None:
     at = position(passed.node) or call.node.at
     shown = spelling(passed.node)
-    if _is_guessed(call.frame, passed):
+    if _is_guessed(call.frame, passed) or _is_frozen(call.frame, passed.node):
         return
     if all(_unhashable(member) for member in members(passed.value)):
         detail = f"is static in `{info.name}` and cannot be hashed: the call fails"
@@ -227,6 +228,12 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
     elif names_in(passed.node) & changing:
         detail = f"is a different number at each call and static in `{info.name}`, which is compiled again for each"
         call.report("XLA405", "jax", shown, detail, at)
+
+
+def _is_frozen(frame: Frame, node: ir.Node) -> bool:
+    """Return whether what is passed is a dict that can be hashed: `options = freeze(options)`."""
+    made = source_of(frame, node)
+    return type(made) is ir.Call and last_name(made.func) in _FREEZING
 
 
 def _check_number(call: CallSite, passed: Passed, info: FunctionInfo, changing: set[str]) -> bool:
