@@ -39,6 +39,10 @@ def left_out(x):
 def traced(x):
     return x * 2
 
+@torch.jit.script
+def scripted(x):
+    return x * 2
+
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
@@ -56,6 +60,8 @@ class Block(nn.Module):
 
 QUIET = {
     "a function of the program": "x = traced(x)",
+    "a function that was scripted": "x = scripted(x)",
+    "a test for scripts": "x = x if torch.jit.is_scripting() else torch.jit.annotate(torch.Tensor, x * 2)",
     "a variable of the environment": 'x = x * float(os.environ.get("SCALE", "1")) if os.getenv("A") else x',
     "a path": 'name = os.path.join("a", "b")',
     "a signature": "n = len(inspect.signature(traced).parameters)",
@@ -86,6 +92,8 @@ FOUND = {
     "a pickle": ("b = pickle.dumps([1])", ["XLA701"]),
     "a module by name": ('m = importlib.import_module("math")', ["XLA701"]),
     "a frame": ("f = sys._getframe()", ["XLA701"]),
+    "a function that is scripted here": ("x = torch.jit.script(traced)(x)", ["XLA701"]),
+    "a task of a script": ("x = torch.jit.wait(torch.jit.fork(traced, x))", ["XLA701"]),
     "SciPy": ("y = scipy.special.gamma(2.0)", ["XLA701"]),
     "a function that is left out, and nothing within it": ("x = left_out(x)", ["XLA702"]),
     "one that is left out here": ("x = torch.compiler.disable(traced)(x)", ["XLA702"]),
