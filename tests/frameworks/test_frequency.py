@@ -201,6 +201,34 @@ def test_at_every_nth_step_of_a_loop_that_counts_by_itself(name: str) -> None:
     assert [one.frequency for one in found] == ["nth-step"]
 
 
+EITHER = """
+class Trainer:
+    def iterate(self, parts, training):
+        if not training:
+            self.model.eval()
+        for part in parts:
+            loss = self.model(part.to(device)).sum()
+            {}
+            seen = loss.item()
+        {}
+    def feed(self, batches, training=True):
+        for parts in batches:
+            self.iterate(parts, training)
+"""
+
+
+@pytest.mark.parametrize(
+    ("goes", "ends", "frequency"),
+    [
+        ("if training: loss.backward()", "if training: self.optimizer.step()", "step"),
+        ("if training: self.look()", "if training: self.log()", "evaluation"),
+    ],
+)
+def test_what_trains_unless_it_is_told_otherwise_takes_steps(goes: str, ends: str, frequency: str) -> None:
+    found = check(EITHER.format(goes, ends))
+    assert {one.frequency for one in found} == {frequency}
+
+
 PROGRESS = "from tqdm import tqdm\n    x = batches\n    bar = "
 
 

@@ -426,7 +426,9 @@ class Drivers:
 
     def _evaluates(self, info: FunctionInfo) -> bool:
         may = not self.words.evaluates.isdisjoint(info.ir.calls) or bool(self._list_run(info))
-        return may and self.may_drive(info.module) and self._body_of(info).evaluates()
+        if not may or not self.may_drive(info.module) or self.role(info) is Role.STEPS:
+            return False  # what takes a step of training is one, though it may be told to leave that out
+        return self._body_of(info).evaluates()
 
     def _evaluates_itself(self, module: ModuleInfo) -> bool:
         """Return whether a module's own statements may set a model to evaluate."""
