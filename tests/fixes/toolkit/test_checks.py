@@ -52,8 +52,8 @@ KEPT = {
         "guards the arguments of `_log`",
     ),
     "of what an inner function is given, turned": (
-        "import torch\n\n\ndef _double(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:\n    n = n.to(x).flip(dims=(0,))\n"
-        "    assert (n > 0).all(), 'too short'\n    return x * n\n\n\n"
+        "import torch\n\n\ndef _double(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:\n    k = n.to(x).flip(dims=(0,))\n"
+        "    assert (k > 0).all(), 'too short'\n    return x * n\n\n\n"
         "@torch.compile\ndef f(x: torch.Tensor) -> torch.Tensor:\n    return _double(x, x)\n",
         "guards the arguments of `_double`",
     ),

@@ -107,6 +107,12 @@ def test_shorter(made: str, index: str, whole: str, mask: str) -> None:
     )
 
 
+def test_flat_whatever_it_is() -> None:
+    made = "k = keep if x.ndim else other.keep\n    k = k.reshape(-1).clone()\n    x = x.reshape(-1, 3)"
+    after = outcome(HEAD.format(body=f"{made}\n    x[k] = 0"), "XLA205")
+    assert after.text == HEAD.format(body=f"{made}\n    x.masked_fill_(k[:, None], 0)"), after.reason
+
+
 @pytest.mark.parametrize("made", NOT_KNOWN_TO_BE_SHORTER.values(), ids=NOT_KNOWN_TO_BE_SHORTER)
 def test_not_known_to_be_shorter(made: str) -> None:
     made_of = outcome(HEAD.format(body=f"{made}\n    x[k] = 0"), "XLA205")

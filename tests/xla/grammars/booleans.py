@@ -68,6 +68,6 @@ GRAMMARS = (
         framework="jax",
         codes=("XLA106",),
         rules={"program": [_JAX + "    y = <value>\n    return x + y\n"], **_BUILTINS},
-        unlike=("nan", "gradients"),
+        unlike=("nan", "gradients", "signs"),  # of −0 and 0, Python takes the first
     ),
 )

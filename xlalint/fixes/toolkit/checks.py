@@ -204,18 +204,17 @@ def _tells_callers(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> b
 
 
 def _reads_given(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode, function: cst.FunctionDef) -> bool:
-    """Return whether all that a test reads of a function's own are parameters, at most packed in front of it: `ids = torch.stack(ids)`."""
+    """Return whether all that a test reads of a function's own are parameters, at most packed in front of it: `ids = torch.stack(ids)`,
+    `sizes = shape.flip(0)`.
+    """
     given = {param.name.value for param in scene.descend(function.params, cst.Param)}
     read, start = reads(scene, tested) & (binds(scene, function) | given), scene.span(statement)[0]
-    lines = [one for one in scene.descend(function.body, cst.Assign) if scene.span(one)[0] < start]
-    computed = {
-        name
-        for line in lines
-        if not _packs(scene, line.value)
-        for target in line.targets
-        for name in binds(scene, target)
-    }
-    return bool(read) and read <= given - computed
+    for line in scene.descend(function.body, cst.Assign):
+        if scene.span(line)[0] < start:
+            names = {name for target in line.targets for name in binds(scene, target)}
+            kept = _packs(scene, line.value) and (names <= given or bool(reads(scene, line.value) & given))
+            given = given | names if kept else given - names
+    return bool(read) and read <= given
 
 
 def _packs(scene: FunctionSource, node: cst.BaseExpression) -> bool:

@@ -67,6 +67,7 @@ _ALIKE_BY_TENSOR = frozenset(["expand_as", "reshape_as", "view_as"])
 _KEEPS_RANK = names(
     "cummax cummin cumprod cumsum dropout flip fliplr flipud layer_norm narrow normalize pad rms_norm roll scatter scatter_add sort"
 )
+_COPIES = frozenset(["clone", "contiguous", "detach"])  # methods that keep the dimensions of whatever has them
 _PAIRS = frozenset(["cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "sort", "topk"])
 _DEPTH = 6
 _REACH = 10  # expressions that a number of dimensions is followed through
@@ -208,6 +209,8 @@ def rank(scene: FunctionSource, node: cst.BaseExpression, depth: int = _DEPTH) -
     sizes = _sizes(scene, node)
     if sizes:
         return len(sizes)
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _COPIES:
+        return rank(scene, node.func.value, depth - 1)
     found = [rank(scene, operand, depth - 1) for operand in _operands(scene, node)]
     return max(found) if found and min(found) >= 0 else -1
 
