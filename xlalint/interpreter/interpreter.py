@@ -712,6 +712,11 @@ class Interpreter:
             self.reader.current.modules |= module.bit
         return any(map(asked, own))
 
+    def makes_on_host(self, framework: str) -> bool:
+        """Return whether a framework's tensors are made in host memory where nothing says where, as far as the program says."""
+        sets = self.libraries.of(framework).sets_default_device
+        return sets is None or not self.some_module.of(sets)
+
     def _find_asked(self, info: FunctionInfo) -> tuple[Asked, ...]:
         declared = [self.annotations.value(info.module, param.annotation) for param in info.params]
         return tuple([_kind_asked(value) for value in declared])

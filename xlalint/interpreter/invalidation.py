@@ -74,7 +74,8 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
         interpreter.rewritten,
         interpreter.jitted,
     )
-    yield from (interpreter.default_values, interpreter.asked, interpreter.globals, interpreter.some_module)
+    yield from (interpreter.default_values, interpreter.asked, interpreter.unmoved)
+    yield from (interpreter.globals, interpreter.some_module)
     yield from (interpreter.program.names, interpreter.program.asked)
 
 

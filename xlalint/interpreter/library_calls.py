@@ -595,7 +595,7 @@ class LibraryCall:
         sources = [one for one in ([self.receiver] if self.receiver is not None else self.all()) if any(tensors(one))]
         if sources:
             return "cpu" if all(map(is_on_host, sources)) else ""
-        return "cpu" if self.makes else ""
+        return "cpu" if self.makes and self.frame.interpreter.makes_on_host(framework) else ""
 
     def _mark(self) -> str:
         """The mark of what the call computes with a turn's results."""

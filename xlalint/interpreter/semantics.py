@@ -134,6 +134,7 @@ class Semantics:
       (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
     - `batches(frame, loop)` says what the names are that a loop over steps binds, where the loader does not tell.
+      `sets_default_device(module)`: code of the module has tensors made on a device where nothing says where.
       `unmoved(interpreter, info)` says so of the parameters of which a function moves a part itself.
     - `asks_for_device(frame, test)` is true of a condition that holds where there is a device.
     - `skips(frame, info)` is true of a function of the program that the tracer of the code which calls it does not enter.
@@ -238,6 +239,7 @@ class Semantics:
         on_for: tuple[Callable[[Frame, ir.For, Value], None], ...] = (),
         batches: Callable[[Frame, ir.For], Mapping[str, Value]] | None = None,
         unmoved: Callable[[Interpreter, FunctionInfo], Mapping[str, Value]] | None = None,
+        sets_default_device: Callable[[ModuleInfo], bool] | None = None,
         on_loop: tuple[LoopWatch, ...] = (),
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
@@ -339,6 +341,7 @@ class Semantics:
         self.on_for = on_for
         self.batches = batches
         self.unmoved = unmoved
+        self.sets_default_device = sets_default_device
         self.on_loop = on_loop
         self.on_define = on_define
         self.on_operands = on_operands

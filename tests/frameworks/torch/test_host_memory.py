@@ -127,6 +127,27 @@ def test_what_is_on_the_device_is_waited_for(body: str, codes: list[str], findin
     assert found(findings, body) == codes
 
 
+MADE = "import torch\n{}def train(model, optimizer):\n    for i in range(9):\n        loss = model(torch.rand(8, 3).to('cuda')).sum()\n"
+MADE += "        loss.backward()\n        optimizer.step()\n        if torch.rand(4).max() > 0.5:\n            model.train()\n"
+DEFAULTS = {
+    "in host memory": ("", []),
+    "in host memory, as another kind of number": ("torch.set_default_tensor_type('torch.DoubleTensor')\n", []),
+    "on a device that is chosen for all": ("torch.set_default_device('cuda')\n", ["XLA101"]),
+    "on a GPU, by a kind of tensor": ("torch.set_default_tensor_type('torch.cuda.FloatTensor')\n", ["XLA101"]),
+    "on a GPU, where there is one": (
+        "def choose(args):\n    if args.gpu:\n        torch.set_default_tensor_type(torch.cuda.FloatTensor)\n",
+        ["XLA101"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_where_tensors_are_made_that_nothing_places(name: str, findings: Findings) -> None:
+    head, expected = DEFAULTS[name]
+    found = [code for code, _ in findings(MADE.format(head), "torch_xla")]
+    assert [code for code in found if code in ("XLA101", "XLA301")] == expected
+
+
 CLUSTER = """import torch
 def cluster(x: torch.Tensor, {0}):
     x = x.to(device)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
+    from xlalint.program.linker import ModuleInfo
 
 
 _CAPTURED: Final = (("torch_compile", "off"),)
@@ -125,9 +126,8 @@ def _tensor(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
 
     as_tensor = type(node.func) is ir.Attr and node.func.name in ("as_tensor", "asarray")
     device = arguments.keywords.get("device")
-    place = (
-        "cpu" if frame.module.taught.tracks_place and (device is None or device is NONE or device in _ON_HOST) else ""
-    )
+    on_host = device in _ON_HOST or ((device is None or device is NONE) and interpreter.makes_on_host("torch"))
+    place = "cpu" if on_host and frame.module.taught.tracks_place else ""
     named = dtype_of(dtype_argument) if dtype_argument is not None else ""
     results: list[Value] = []
     for member in members(data):
@@ -180,6 +180,15 @@ def _is_of_batch(frame: Frame, node: ir.Node) -> bool:
     if turn is None or type(turn.loop) is not ir.For or not frame.context.per_turn or not frame.loops.depth:
         return False
     return type(node) is ir.Name and node.id in names_bound(turn.loop.target)
+
+
+def sets_default_device(module: ModuleInfo) -> bool:
+    """Return whether code of a module has tensors made on a device where nothing says where: `torch.set_default_device("cuda")`."""
+    bodies = [(module.unit.calls, module.unit.body), *((info.ir.calls, info.ir.body) for info in module.functions)]
+    return any(
+        "set_default_device" in calls or ("set_default_tensor_type" in calls and b"cuda" in body)
+        for calls, body in bodies
+    )
 
 
 def _is_made_by_class(node: ir.Node) -> bool:

@@ -452,6 +452,7 @@ _SEMANTICS = Semantics(
     on_for=(recompiles.check_turns,),
     batches=find_unmoved,
     unmoved=find_unmoved_parameters,
+    sets_default_device=calls.sets_default_device,
     on_loop=(LoopWatch(missing_step_barrier.begin_loop, missing_step_barrier.end_loop),),
     on_operands={
         **dict.fromkeys(recompiles.CONSTANT_OPERANDS, recompiles.check_operands),
