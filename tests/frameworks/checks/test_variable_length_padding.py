@@ -48,6 +48,21 @@ SILENT = {
     "a trainer of images": "Trainer(model, args, processing_class=image_processor)",
     "all at once": "encoded = tokenizer(texts, padding=True, return_tensors='pt')",
     "once in a function": "def encode(texts):\n    return tokenizer(texts, padding=True, truncation=True)",
+    "in an object that is no model": """
+        class Encoder:
+            def forward(self, texts):
+                return self.tokenizer(texts, padding="longest", return_tensors="pt")
+        """,
+    "once for a model": """
+        class Encoder(torch.nn.Module):
+            def read(self, texts):
+                return self.tokenizer(texts, padding="longest", return_tensors="pt")
+        """,
+    "one length in a model": """
+        class Encoder(torch.nn.Module):
+            def forward(self, texts):
+                return self.model(**self.tokenizer(texts, padding="max_length", return_tensors="pt"))
+        """,
     "one length in a loop": "for x in xs:\n    tokenizer(x, padding='max_length', max_length=64, return_tensors='pt')",
     "in a test": "import pytest\nfor x in xs:\n    model(**tokenizer(x, return_tensors='pt'))",
     "lists in a loop": "for x in xs:\n    tokenizer(x)",
@@ -162,6 +177,14 @@ FOUND = {
         ["XLA401:warning"],
     ),
     "a loop": ("for x in xs:\n    model(**tokenizer(x, padding=True, return_tensors='pt'))", ["XLA401:warning"]),
+    "a model": (
+        """
+        class Encoder(torch.nn.Module):
+            def forward(self, texts):
+                return self.model(**self.tokenizer(texts, padding="longest", return_tensors="pt"))
+        """,
+        ["XLA401:warning"],
+    ),
     "a loop that pads nothing": ("for x in xs:\n    model(**tokenizer(x, return_tensors='pt'))", ["XLA401:warning"]),
 }
 

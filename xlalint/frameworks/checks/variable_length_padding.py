@@ -12,6 +12,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, consumer, report
 from xlalint.frameworks.checks.library_names import DATA_LOADER
+from xlalint.interpreter.device_loops import CALLED_AS_OBJECTS
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
@@ -225,8 +226,15 @@ def _describe(value: Value) -> str:
 
 
 def _again(frame: Frame) -> bool:
-    """Return whether what runs now runs for each batch."""
-    return bool(frame.interpreter.collating or frame.loops.depth)
+    """Return whether what runs now runs for each batch: a model that has the tokenizer is given the texts of one."""
+    if frame.interpreter.collating or frame.loops.depth:
+        return True
+    function = frame.function
+    return (
+        function is not None
+        and function.name in CALLED_AS_OBJECTS
+        and frame.interpreter.tables.kind(function.owner) == "module"
+    )
 
 
 def _confidence(frame: Frame) -> Confidence:
