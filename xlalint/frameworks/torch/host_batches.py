@@ -64,13 +64,13 @@ def find_unmoved(frame: Frame, loop: ir.For) -> dict[str, Value]:
 
 def find_unmoved_parameters(interpreter: Interpreter, info: FunctionInfo) -> dict[str, Value]:
     """Find the parameters of which a function moves what it is given, or a part of that: `step(self, batch)`, whoever calls it."""
-    module = info.module
+    module, body = info.module, info.body
     if not module.taught.tracks_place or not _PREPARING.isdisjoint(module.packages):
         return {}
-    if interpreter.annotations.framework(module) != "torch":
-        return {}
-    frame, body = interpreter.module_frame(module), info.body
     params = [param for param in info.params[info.owner is not None :] if param.kind in _GIVEN]
+    if not _may_move(info, {one.name for one in params}) or interpreter.annotations.framework(module) != "torch":
+        return {}
+    frame = interpreter.module_frame(module)
     assigned = [target for one in ir.walk(body) if type(one) is ir.Assign for target in one.targets]
     used = (one.name for one in params if interpreter.annotations.telling_use(info, one))
     tensors = set(used).union(*map(names_bound, assigned))
@@ -79,6 +79,18 @@ def find_unmoved_parameters(interpreter: Interpreter, info: FunctionInfo) -> dic
     changed = set(_find_changed(frame, body)) if own else ()
     kinds = {name: _kind_of(name, body) for name in own if name not in changed}
     return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _may_move(info: FunctionInfo, names: set[str]) -> bool:
+    """Return whether a body may move what some names stand for, or a part of it. Few do: the others cost little."""
+    if _MOVES.isdisjoint(info.ir.calls):
+        return False
+    nodes = ir.walk(info.body)
+    calls = [one for one in nodes if type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in _MOVES]
+    moved = {_root_of(one.func.value) for one in calls if type(one.func) is ir.Attr}
+    if not moved.isdisjoint(names) or any(map(_moves_each, nodes)):
+        return True
+    return not (moved - {"self", ""}).isdisjoint(_find_parts(names, info.body))
 
 
 def encode(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
@@ -148,14 +160,19 @@ def _takes_apart(node: object, name: str) -> bool:
     return type(node) is ir.Comprehension and path_of(node.generators[0].iterable) == name
 
 
+def _moves_each(node: object) -> bool:
+    """Return whether a part of a body is `[x.cuda() for x in batch]`."""
+    return type(node) is ir.Comprehension and type(node.element) is ir.Call and last_name(node.element.func) in _MOVES
+
+
 def _find_moved(frame: Frame, body: _Body, tensors: Collection[str] | None = None) -> Iterator[str]:
     """The names of which a body moves what they stand for, or a part of it: `x.cuda()`, `batch["x"].to(device)`, `x, y = to_cuda(x, y)`.
 
     What is moved to one of the `tensors`, or where that is, counts for nothing, if these are given: `mask.to(x.device)` is for any device.
     """
     for one in ir.walk(body):
-        if type(one) is ir.Comprehension and type(one.element) is ir.Call and last_name(one.element.func) in _MOVES:
-            yield from [_root_of(generator.iterable) for generator in one.generators[:1]]  # `[x.cuda() for x in batch]`
+        if type(one) is ir.Comprehension and _moves_each(one):
+            yield from [_root_of(generator.iterable) for generator in one.generators[:1]]
         elif type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in _MOVES:
             given = [*one.args, *(value for key, value in one.keywords if key == "device")]
             follows = tensors is not None and any(_is_place_of(arg, tensors) for arg in given)
