@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,14 @@ def _change_weights(module: torch.nn.Module) -> None:
 def module_of(call: Callable[..., Any]) -> torch.nn.Module | None:
     owner = getattr(call, "__self__", call)
     return owner if isinstance(owner, torch.nn.Module) else None
+
+
+def _saved_by(module: torch.nn.Module) -> Iterator[str]:
+    """The names in a module's state dict, which is not asked for: code of the user's may stand in it."""
+    for prefix, one in module.named_modules(remove_duplicate=False):
+        for name, held in (*one._parameters.items(), *one._buffers.items()):
+            if held is not None and name not in one._non_persistent_buffers_set:
+                yield f"{prefix}.{name}" if prefix else name
 
 
 def spread(array: Any) -> Any:
@@ -179,7 +187,7 @@ class ProgramCall:
         if self._held is None or self._before is None:
             return {}
         module = module_of(self._subject)
-        kept = [(f".{name}", "in the state dict") for name in (module.state_dict() if module is not None else ())]
+        kept = [(f".{name}", "in the state dict") for name in (_saved_by(module) if module is not None else ())]
         return {
             "checkpoint": Content(parts=kept),
             "arguments": changes(self._before, _snapshot_of({"argument": self._whole})),
