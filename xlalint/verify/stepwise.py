@@ -22,8 +22,9 @@ Steps = Sequence[tuple[Step, Result]]
 def find_left(before: Steps, after: Steps, *, gives_away: bool) -> tuple[int, str]:
     """Find in what a step leaves something else behind than it did, and its position; (0, "") if none does.
 
-    What was said is told by its lines, since numbers in them may be rounded in another way, and for steps in which nothing was compiled:
-    what is said while a function is traced is said as often as it is. More than was said is what Python says, by which both are the same.
+    What was said is told by its lines, and what is kept by its names, since numbers in them may be rounded in another way; both for steps
+    in which nothing was compiled: what happens while a function is traced happens as often as it is. More than was said is what Python
+    says, by which both are the same.
 
     Args:
         before, after: the steps of the two programs.
@@ -36,6 +37,9 @@ def find_left(before: Steps, after: Steps, *, gives_away: bool) -> tuple[int, st
                 return n, f"{name}: {why}"
         if step.counts.compilations or other_step.counts.compilations:
             continue
+        gone = set(one.effects.get("state", Content()).paths) - set(other.effects.get("state", Content()).paths)
+        if gone:
+            return n, f"state: {min(gone)} only before, in a step that compiles nothing"
         for name, lines, others in _find_said(one.effects, other.effects):
             if len(others) < len(lines):
                 return n, f"{name}: {len(others)} lines, {len(lines)} before, in a step that compiles nothing"
