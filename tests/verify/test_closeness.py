@@ -24,6 +24,7 @@ SAME = [
     pytest.param(leaf(TINY / 4), leaf(-TINY / 4), id="two denormals"),
     pytest.param(leaf(float("nan"), float("inf")), leaf(float("nan"), float("inf")), id="not finite"),
     pytest.param(leaf(1.0, dtype="bfloat16"), leaf(1.0 + 2**-7, dtype="bfloat16"), id="a last place of bfloat16"),
+    pytest.param(("python", np.asarray(2.0)), ("float32", np.float32(2.0)), id="an array for a number of Python's"),
 ]
 UNLIKE = [
     pytest.param(leaf(1.0), leaf(1.0 + 2**-20), id="eight last places"),
@@ -32,6 +33,8 @@ UNLIKE = [
     pytest.param(leaf(1e-6, 1.0), leaf(1.1e-6, 1.0), id="a small one beside a large one"),
     pytest.param(leaf(float("inf")), leaf(float("-inf")), id="infinities"),
     pytest.param(leaf(1.0), leaf(1.0, dtype="float64"), id="dtypes"),
+    pytest.param(("float32", np.float32(2.0)), ("python", np.asarray(2.0)), id="a number of Python's for an array"),
+    pytest.param(("python", np.asarray(2)), ("float32", np.float32(2.0)), id="an array of another kind for a number"),
 ]
 
 

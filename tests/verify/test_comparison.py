@@ -314,6 +314,13 @@ def test_what_cannot_be_compared_is_not_proven(judge: Judge) -> None:
     assert verdict.kind == "unverified" and "cannot be compared: it: a `object`" in verdict.reason, verdict
 
 
+def test_what_cannot_be_looked_into_is_named_where_it_is_read(judge: Judge) -> None:
+    head = "import threading\n\nlock, other = threading.Lock(), threading.Lock()\n\n\n"
+    verdict = judge(*(head + BITING.format(f"assert lock\n    return {value}") for value in ("x * 2", "2 * x")))
+    assert verdict.kind == "proven" and "what is in `lock`, a `lock`, was not looked at" in verdict.reason, verdict
+    assert "`other`" not in verdict.reason
+
+
 def test_branches_that_no_draw_took_are_named(judge: Judge) -> None:
     rare = "str(x.sum())[-3:] == {!r}"
     one_line = f"x = x + 1 if {rare.format('321')} else x\n    x.ndim < 9 or x.sort()"

@@ -111,7 +111,7 @@ def difference(
     terms: int = 0,
     chosen: Collection[int] = (),
 ) -> str:
-    """Why two lists of values are not the same, "" where they are: a Python number is as good as an array of no dimensions of its kind.
+    """Why two lists of values are not the same, "" where they are: an array of no dimensions is as good as a Python number of its kind.
 
     Args:
         one, other: the values.
@@ -161,11 +161,8 @@ def _name(leaf: Leaf) -> str:
 
 
 def _stands_for(one: Leaf, other: Leaf) -> bool:
-    """Return whether one of two values is a Python number, and the other of that kind."""
-    if "python" not in (one[0], other[0]):
-        return False
-    number, array = (one, other) if one[0] == "python" else (other, one)
-    return _plain(array[1]).dtype.kind in _ALIKE.get(number[1].dtype.kind, "")
+    """Return whether an array stands for a Python number of its kind: what reads no more gives it. A number has no dtype to give others."""
+    return one[0] == "python" and _plain(other[1]).dtype.kind in _ALIKE.get(one[1].dtype.kind, "")
 
 
 def _other_number(one: Leaf, other: Leaf) -> bool:

@@ -10,8 +10,9 @@ import ast
 import contextvars
 import functools
 import itertools
+import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
@@ -455,7 +456,8 @@ class _Comparison:
         varied = [self.draws[index].values for index in ran]
         not_varied += list(_find_unvaried(varied, self.specs))
         not_varied += list(_find_left_out(self.branches[0].functions(), varied, self.specs))
-        notes = [*self._lost, *([_SIGNS] if self._signs else []), *([_ROUNDED] if self._rounded else [])]
+        notes = list(_find_unseen(self.branches[0].functions(), ran.values()))
+        notes += [*self._lost, *([_SIGNS] if self._signs else []), *([_ROUNDED] if self._rounded else [])]
         if outside:
             notes += list(
                 {one.draw.edge: f"{one.draw.edge}: {one.respect} differ: {one.why}" for one in outside}.values()
@@ -537,6 +539,22 @@ def _find_left_out(functions: Sequence[ast.AST], draws: Sequence[Values], specs:
     yield from (f"`{name}` other than {ast.unparse(default)}" for name, default in left[:_MOST_NAMED])
     if len(left) > _MOST_NAMED:
         yield f"{len(left) - _MOST_NAMED} more parameters that have a default"
+
+
+def _find_unseen(functions: Sequence[ast.AST], results: Iterable[Result]) -> Iterator[str]:
+    """Find what a program holds, and reads, that cannot be looked into."""
+    told = {text for one in results for text in one.effects.get("state", Content()).opaque}
+    nodes = [node for one in functions for node in ast.walk(one)] if told else []
+    read = {node.id for node in nodes if isinstance(node, ast.Name)}
+    read |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    for text in sorted(told):
+        path, _, kind = text.partition(": ")
+        match = _HELD.match(path)
+        if match is not None and (match["global"] or match["own"]) in read:
+            yield f"what is in `{match['global'] or match['own']}`, {kind}, was not looked at"
+
+
+_HELD = re.compile(r"\['(?:globals|closure)'\]\['(?P<global>\w+)'\]$|\['self'\]\.(?P<own>\w+)$")
 
 
 def _parameters(function: ast.AST) -> list[str]:

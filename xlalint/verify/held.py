@@ -55,6 +55,7 @@ def changes(before: HeldSnapshot, after: HeldSnapshot) -> Content:
         [after.leaves[n] for n in moved],
         [after.anatomy.paths[n] for n in moved],
         [*parts, *((path, "gone") for path in gone)],
+        after.anatomy.opaque,
     )
 
 
