@@ -201,7 +201,8 @@ class Decisions:
         """The variant of a hazard in code that the tracer runs; None where it is no hazard there."""
         if not pending.framework:  # of any tracer that runs the code once
             running = self._frameworks.get(tracer.framework)
-            return pending.variant if running is not None and running.semantics.replaces_arguments else None
+            once = running is not None and running.semantics.replaces_arguments and not tracer.concrete
+            return pending.variant if once else None
         framework = self._frameworks.get(pending.framework)
         if framework is None or framework.variant_under is None:
             return pending.variant

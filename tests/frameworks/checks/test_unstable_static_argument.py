@@ -125,6 +125,7 @@ SILENT = {
     "one value": "for i in range(99):\n    step(x, 3)",
     "a setting": "for i in range(99):\n    step(x, config.size)",
     "a tuple": "for i in range(99):\n    step(x, (1, 2))",
+    "whether something is due": "for i in range(99):\n    step(x, i % 9 == 0)\n    due = i > 50\n    step(x, due)",
     "a dict that is frozen": "from flax.core import freeze\noptions = freeze({'a': 1})\nfor i in range(99):\n    step(x, options)",
     "a frozen set": "step(x, frozenset({'actor', 'critic'}))",
     "what is declared a frozen set": "def run(x, names: frozenset[str]):\n    return step(x, names)\n\nrun(x, frozenset())",

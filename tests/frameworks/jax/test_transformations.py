@@ -11,7 +11,20 @@ from tests.conftest import Loud
 IMPORTS = "import numpy as np\nimport jax\nimport jax.numpy as jnp\n"
 
 # Of these kinds of code JAX 0.10.2 was run on; each of them runs through.
+DRAWS = """
+import numpy as np
+
+def loss(p, x):
+    order = np.random.permutation(9)
+    return jnp.sum(p * x[order])
+
+def train(p, xs):
+    for x in xs:
+        p = p - {0}(p, x)
+    return p
+"""
 SILENT = {
+    "what is drawn anew where nothing compiles the gradient": DRAWS.format("jax.grad(loss)"),
     "what a function keeps of the loop that makes it": """
         def build(tasks, heads):
             made = {}
@@ -515,6 +528,10 @@ SILENT = {
         """,
 }
 FOUND = {
+    "what is drawn once where the gradient is compiled": (
+        DRAWS.format("jax.jit(jax.grad(loss))"),
+        ["XLA306", "XLA404"],
+    ),
     "an array of what Haiku decorates": (
         """
         import haiku as hk

@@ -225,9 +225,15 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
     elif fresh := _fresh(call.frame, passed):
         detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
         _report_again(call, "jax", shown if shown != "…" else passed.name, detail, at)
-    elif names_in(passed.node) & changing:
+    elif names_in(passed.node) & changing and not all(map(_is_truth, members(passed.value))):
         detail = f"is a different number at each call and static in `{info.name}`, which is compiled again for each"
         call.report("XLA405", "jax", shown, detail, at)
+
+
+def _is_truth(value: Value) -> bool:
+    """Return whether a value is true or false: of these there are two, and so are the programs."""
+    found = value.value if type(value) is Const else None
+    return isinstance(found, bool) or (isinstance(value, Host) and value.type == "bool")
 
 
 def _is_frozen(frame: Frame, node: ir.Node) -> bool:
