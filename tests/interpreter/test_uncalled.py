@@ -86,6 +86,12 @@ CALLED: dict[str, dict[str, str]] = {
         "run.py": "import part, importlib\ndef find(name):\n    return importlib.import_module(name)\n"
         "def main(name, asked):\n    getattr(find(name), asked)()\n" + MAIN,
     },
+    "by its name among all that a module has": {
+        "parts/__init__.py": "",
+        "parts/part.py": READ,
+        "run.py": "import parts.part, importlib\ndef main(n):\n    lib = importlib.import_module('parts.' + n)\n"
+        "    for name, one in lib.__dict__.items():\n        if name.lower() == n:\n            one(load())\n" + MAIN,
+    },
     "by a table of a module that is found": {
         "part.py": READ,
         "run.py": "import part, imp\ndef main(path, asked):\n    m = imp.load_source('', path)\n    m.__dict__[asked]()\n"
@@ -181,11 +187,6 @@ UNCALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "import part, importlib\ndef main(name):\n    m = importlib.import_module(name)\n"
         "    if hasattr(m, 'Net'):\n        m.Net()\n    importlib.import_module(name).Other()\n" + MAIN,
-    },
-    "where a file of settings is imported": {
-        "part.py": READ,
-        "run.py": "import part, importlib\ndef main(name):\n    m = importlib.import_module(name)\n"
-        "    return {key: value for key, value in m.__dict__.items()}\n" + MAIN,
     },
     "that is listed for others": {
         "part.py": "__all__ = ['read']\n" + READ,

@@ -33,7 +33,6 @@ _ANYWHERE: Final = frozenset(("locate", "instantiate", "exec_module"))
 _IMPORTING: Final = frozenset(("import_module", "__import__", "load_source"))
 _IN_SCOPE: Final = frozenset(("globals", "locals", "vars", "Fire", "exec"))
 _LOOKING_UP: Final = frozenset(("getattr", "eval"))
-_OF_ALL: Final = frozenset(("items", "keys"))
 _ALL: Final = "__all__"
 _ABSTRACT: Final = frozenset(("abc", "typing"))
 _ROUNDS: Final = 4  # functions that only what is uncalled names
@@ -384,7 +383,7 @@ def _words(body: bytes) -> set[str]:
 
 def _find_spelled(nodes: list[object]) -> set[int]:
     """Find the calls that import a module of which a body spells out what it takes, by their identities: nothing where it is imported for
-    what it registers, `net = import_module(name).Net`. Of a file of settings `__dict__` has all, and nobody calls that."""
+    what it registers, `net = import_module(name).Net`. Who goes through its `__dict__` finds a class by its name."""
     alone = {id(one.value) for one in nodes if type(one) is ir.Eval}
     names = {
         target.id: id(one.value)
@@ -405,9 +404,7 @@ def _find_spelled(nodes: list[object]) -> set[int]:
 def _module_taken_from(node: object) -> ir.Node | None:
     """Return that of which an expression takes what it names by itself: `module` of `module.Net` and `getattr(module, "Net")`."""
     if type(node) is ir.Attr and node.name != "__dict__":
-        inner = node.value
-        all_of_it = type(inner) is ir.Attr and inner.name == "__dict__" and node.name in _OF_ALL
-        return inner.value if all_of_it and type(inner) is ir.Attr else inner
+        return node.value
     if type(node) is ir.Call and type(node.func) is ir.Name and node.func.id in ("getattr", "hasattr"):
         return node.args[0] if len(node.args) > 1 and type(node.args[1]) is ir.Const else None
     return None
