@@ -9,6 +9,7 @@ parsed.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
@@ -40,6 +41,7 @@ class Apis:
         self._types: dict[str, Return | None] = {}
         self._values: dict[str, Return | None] = {}
         self._frameworks: dict[str, str | None] = {}
+        self._patterns: dict[str, list[tuple[str, msgspec.Raw]]] | None = None
 
     def function(self, dotted: str) -> Entry | None:
         """The library function of that name: its own entry, or the nearest "package.*" that speaks for all others."""
@@ -134,6 +136,11 @@ class Apis:
                 return spec.attributes[name]
         return None
 
+    def class_framework(self, dotted: str) -> str:
+        """The framework whose tensors the objects of a library class hold."""
+        spec = self.klass(dotted)
+        return self.framework(dotted) or (spec.framework if spec is not None else "")
+
     def framework(self, dotted: str) -> str | None:
         """The framework whose package (torch, torchvision, keras, flax, …) the name lives in; None for others."""
         if dotted not in self._frameworks:
@@ -189,9 +196,18 @@ class Apis:
         return found if found is not None else table.get(self.canonical(dotted))
 
     def _class_wildcard(self, dotted: str) -> msgspec.Raw | None:
-        """A "package.*" of classes speaks for the capitalised names of that very package."""
+        """A "package.*" of classes speaks for the capitalised names of that very package; of others with a star, "package.*Model", the
+        first that fits speaks for those of all modules of the package."""
         package, _, name = self.canonical(dotted).rpartition(".")
-        return self._compiled.classes.get(f"{package}.*") if name[:1].isupper() else None
+        if not name[:1].isupper():
+            return None
+        whole = self._compiled.classes.get(f"{package}.*")
+        if whole is not None:
+            return whole
+        if self._patterns is None:
+            self._patterns = _patterns_of(self._compiled.classes)
+        patterns = self._patterns.get(package.partition(".")[0], ())
+        return next((raw for pattern, raw in patterns if fnmatchcase(name, pattern)), None)
 
     def _wildcard(self, table: dict[str, _Value], dotted: str) -> _Value | None:
         prefix = self.canonical(dotted).rpartition(".")[0]
@@ -210,6 +226,16 @@ class Apis:
             "values": self._compiled.values,
         }
         return tables[table].keys()
+
+
+def _patterns_of(classes: dict[str, msgspec.Raw]) -> dict[str, list[tuple[str, msgspec.Raw]]]:
+    """The classes whose names have a star in them, by package, in order."""
+    found: dict[str, list[tuple[str, msgspec.Raw]]] = {}
+    for dotted, raw in classes.items():
+        package, _, name = dotted.rpartition(".")
+        if "*" in name and name != "*":
+            found.setdefault(package, []).append((name, raw))
+    return found
 
 
 def api_table(extra: Sequence[Path] = (), cache: Path | None = None) -> Apis:

@@ -18,6 +18,7 @@
     wraps(p)                              a function that calls p with its own arguments
     tree                                  a tensor, or a structure (dict, tuple, object) that holds nothing but tensors
     leaf(p)  mapped(p, f)                 a leaf of structure p; p with what f returned in place of its leaves
+    given                                 what the call is given: one thing, or a tuple of several; what gives batches is no longer known
     arrays(p)                             structure p with NumPy arrays in place of its tensors
     list(R)  tuple(R, S)  tuple(R*)  tuple(values:R, indices:S)  dict(R)  dict(key:R, other:S)
     array  array[DT]                      a numpy array on the host
@@ -45,7 +46,20 @@ _NAMED_KINDS = frozenset(
 _NESTED_KINDS = frozenset({"list", "tuple", "dict"})
 _OF_ONE_NAME = frozenset({"arg", "element", "result", "wraps", "object", "leaf", "arrays"})
 _BARE_KINDS = frozenset(
-    {"shape", "self", "device", "none", "unknown", "hostlike", "devicelike", "module", "callable", "context", "tree"}
+    {
+        "shape",
+        "self",
+        "device",
+        "none",
+        "unknown",
+        "hostlike",
+        "devicelike",
+        "module",
+        "callable",
+        "context",
+        "tree",
+        "given",
+    }
 )
 KINDS = _TENSOR_KINDS | _HOST_KINDS | _NAMED_KINDS | _NESTED_KINDS | _BARE_KINDS
 

@@ -351,6 +351,10 @@ def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, a
     return HOST if name in ("__name__", "__qualname__", "__module__", "__doc__") else UNKNOWN
 
 
+# The attribute under which what runs a module on several devices holds it: it is taken for the module itself.
+_RUN_IN_PARALLEL: Final = "module"
+
+
 def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: str, at: int) -> Value:
     known = field(value.fields, name)
     if known is not None:
@@ -388,7 +392,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
         stored = interpreter.tables.find_stores(subclass).get(name) or interpreter.tables.body(subclass).get(name)
         if stored is not None:
             return stored
-    return UNKNOWN
+    return value if name == _RUN_IN_PARALLEL and interpreter.tables.kind(klass) == "module" else UNKNOWN
 
 
 def _find_hiding(interpreter: Interpreter, klass: ClassInfo, info: FunctionInfo) -> Value | None:
@@ -446,12 +450,13 @@ def _of_super(interpreter: Interpreter, frame: Frame, value: Super, name: str, a
 def _of_foreign(interpreter: Interpreter, frame: Frame, value: LibraryInstance, name: str, at: int) -> Value:
     what = interpreter.apis.class_attribute(value.name, name)
     if what is not None:
-        framework = interpreter.apis.framework(value.name) or ""
+        framework = interpreter.apis.class_framework(value.name)
         found = module_value_of(what, framework)
         return found if frame.loops.stepping is None else added_up(frame, framework, name, found)
     if interpreter.apis.class_method(value.name, name) is not None:
         return method(value, name)
-    return UNKNOWN
+    spec = interpreter.apis.klass(value.name) if name == _RUN_IN_PARALLEL else None
+    return value if spec is not None and spec.base == "module" else UNKNOWN
 
 
 # What `torch.finfo(dtype)` and `iinfo` tell in numbers.

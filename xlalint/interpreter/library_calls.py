@@ -18,6 +18,7 @@ from xlalint.abstract.values import (
     Const,
     Function,
     Host,
+    LibraryInstance,
     LibrarySymbol,
     Method,
     Sequence,
@@ -736,6 +737,17 @@ class LibraryCall:
         value = self.argument(what.names[0]) if what.names else None
         return value if value is not None else UNKNOWN
 
+    def hand_back(self) -> Value:
+        """Return what the call is given: one thing, or a tuple of several."""
+        kept = tuple([UNKNOWN if self._gives_batches(value) else value for value in self.args])
+        if self.starred or not kept:
+            return UNKNOWN
+        return kept[0] if len(kept) == 1 else sequence("tuple", kept, join_all(kept))
+
+    def _gives_batches(self, value: Value) -> bool:
+        spec = self.frame.apis.klass(value.name) if isinstance(value, LibraryInstance) else None
+        return spec is not None and spec.base == "dataset"
+
     def wrap(self, what: Return) -> Value:
         value = self.named_argument(what)
         traced = any(callback.traced for callback in self.entry.calls)
@@ -917,6 +929,7 @@ _BUILDERS: Final[dict[str, Callable[[LibraryCall, Return], Value]]] = {
     "mapped": LibraryCall.map_tree,
     "arrays": LibraryCall.arrays,
     "result": LibraryCall.result_of,
+    "given": lambda call, what: call.hand_back(),
     "wraps": LibraryCall.wrap,
     "list": LibraryCall.container,
     "tuple": LibraryCall.container,

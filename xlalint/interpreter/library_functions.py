@@ -57,6 +57,10 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
             if isinstance(made, LibraryInstance):
                 return made
         return foreign(name)
+    owner, _, last = name.rpartition(".")
+    entry = apis.class_method(owner, last) if owner else None
+    if entry is not None:  # a class method, or one of a class that is called by its name
+        return LibraryCall(frame, entry, None, arguments.args, arguments.pairs(), node, foreign(owner)).run()
     return UNKNOWN
 
 

@@ -20,6 +20,7 @@ from xlalint.abstract.values import (
     Function,
     Host,
     Instance,
+    LibraryInstance,
     LibrarySymbol,
     Mapping,
     Method,
@@ -43,6 +44,7 @@ from xlalint.interpreter.comparisons import compares
 from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.library_calls import module_value_of
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.interpreter.traced_arguments import is_structure
 from xlalint.lowering import ir
@@ -163,6 +165,8 @@ def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
         return method(base.receiver, UPDATED)
     if isinstance(base, Instance):
         return _index_object(frame, node, base, index)
+    if isinstance(base, LibraryInstance):
+        return _index_foreign(frame, base, index)
     masked = _told_by_mask(index) if base is UNKNOWN else None
     if masked is not None:
         return _index_tensor(frame, node, masked, index, writes=False)
@@ -223,6 +227,21 @@ def _index_object(frame: Frame, node: ir.Sub, base: Instance, index: Value) -> V
     if info is not None:
         return frame.interpreter.invoke(frame, info, base, [index], (), node.at)
     return join_all(value for _, value in base.fields) if base.fields else UNKNOWN
+
+
+def _index_foreign(frame: Frame, base: LibraryInstance, index: Value) -> Value:
+    """Return what a library's object holds in a place, or under the name of one of its attributes."""
+    entry = frame.apis.class_method(base.name, "__getitem__")
+    if entry is None:
+        return UNKNOWN
+    framework = frame.apis.class_framework(base.name)
+    if _is_text(index):
+        key = index.value if isinstance(index, Const) else None
+        known = frame.apis.class_attribute(base.name, key) if isinstance(key, str) else None
+        return module_value_of(known, framework) if known is not None else UNKNOWN
+    element = module_value_of(entry.cases[0].returns, framework)
+    sliced = isinstance(index, Sequence) and index.kind == "slice"
+    return sequence("tuple", None, element) if sliced else element
 
 
 def _index_sequence(frame: Frame, node: ir.Sub, base: Sequence, index: Value) -> Value:

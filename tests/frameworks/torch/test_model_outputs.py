@@ -42,7 +42,15 @@ QUIET = {
     "a result that may be a list": (TRAIN, "out = net(x)\n        if isinstance(out, list):\n            out[out > 0]"),
     "one of several results": (TRAIN, "out = net(x)[0]\n        out[out > 0]"),
     "a result by its place": (TRAIN, "out = net(x)\n        y = out[0]\n        y[y > 0]"),
-    "a result with fields": (TRAIN, "out = net(x)\n        y = out.logits\n        y[y > 0]"),
+    "a result with fields": (TRAIN, "out = net(x)\n        y = out.first\n        y[y > 0]"),
+    "a result with some fields that are not known": (
+        TRAIN,
+        "out = net(x)\n        y = out.logits if out.first else out.loss\n        y[y > 0]",
+    ),
+    "a result that is printed for its keys": (
+        TRAIN,
+        "out = net(x)\n        for key in out.keys():\n            print(key)",
+    ),
     "a result that is gone through": (TRAIN, "out = net(x)\n        for y in out:\n            y[y > 0]"),
     "a result with a length": (
         TRAIN,
@@ -63,6 +71,11 @@ LOUD = {
     "a tensor, by its mask": (TRAIN, "out = net(x)\n        out[out > 0]", "XLA201"),
     "a tensor, behind a method": (TRAIN, "out = net(x)\n        out = out.sigmoid()\n        out[out > 0]", "XLA201"),
     "a table": (TRAIN, "out = net(x, names)\n        if out['value'].mean() > 3:\n            continue", "XLA101"),
+    "a result with the fields of an output": (
+        TRAIN,
+        "out = net(x)\n        y = out.logits\n        y[y > 0]",
+        "XLA201",
+    ),
     "what an object keeps": (
         AGENT,
         "out = self.net(states)\n        if out['value'].mean() > 3:\n            return",

@@ -1,6 +1,7 @@
 """Calls of models of which nothing but what is asked of them tells that they are models: `out = net(x)` where it says `net.parameters()`.
 
-A factory made them, or a caller hands them on. What such a call gives is a tensor, or a table of them, by how its name is used.
+A factory made them, or a caller hands them on. What such a call gives is a tensor, a table of them, or an object with the fields that
+outputs of Hugging Face's models have, by how its name is used.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import ARRAYS, UNKNOWN, Const, Host, Tensor, Value, mapping, members, tensor
+from xlalint.abstract.values import ARRAYS, UNKNOWN, Const, Host, Tensor, Value, foreign, mapping, members, tensor
 from xlalint.interpreter.device_loops import find_owners
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import path_of
@@ -27,6 +28,7 @@ _SHARED: Final = frozenset(
 _TAKING_APART: Final = frozenset(
     ("len", "isinstance", "type", "zip", "enumerate", "list", "tuple", "hasattr", "getattr", "iter", "dict")
 )
+_OUTPUT: Final = "transformers.utils.generic.ModelOutput"
 _SHOWN: Final = tensor("torch", sure=False)
 
 
@@ -111,6 +113,8 @@ def _kind_of(frame: Frame, name: str) -> Value | None:
     if any(type(key) is ir.Const for key in keys) or any(_takes_apart(one, name) for one in nodes):
         return None
     asked = {one.name for one in nodes if type(one) is ir.Attr and _is_name(one.value, name)}
+    if asked and all(frame.apis.class_attribute(_OUTPUT, field) for field in asked):
+        return foreign(_OUTPUT)
     return _SHOWN if all(name not in _SHARED and frame.apis.method("torch", name) for name in asked) else None
 
 
