@@ -54,6 +54,9 @@ def assert_told(finding: Finding, frequency: str, severity: str, words: str) -> 
 
 
 AT_EVERY_STEP = {
+    "where another flag ends the loop": f"done, warm = seen > 9, seen > 1\nif warm:\n    {READ}\nif done:\n    break",
+    "where a flag goes on": f"warm = seen > 1\nif warm:\n    {READ}\nif warm:\n    continue",
+    "where a part of a condition ends the loop": f"done = seen > 9\nif done or args.all:\n    {READ}\nif done:\n    break",
     "from the sixth step on": f"if i > 5:\n    {READ}",
     "beside what runs at the first steps": f"if i < 5:\n    pass\nelse:\n    {READ}",
     "at many of the first steps": f"if i < 5000:\n    {READ}",
@@ -184,6 +187,18 @@ def test_at_every_nth_step(name: str) -> None:
 )
 def test_at_one_step_of_each_pass_it_is_once_an_epoch(guard: str) -> None:
     (finding,) = check(in_steps(f"if {guard}:\n    {READ}"))
+    assert_told(finding, "epoch", "info", "once an epoch")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"done = seen > args.most\nif done:\n    {READ}\nargs.seen += 1\nif done:\n    break",
+        f"done = seen > args.most\nif done:\n    {READ}\n    return",
+    ],
+)
+def test_what_comes_before_a_loop_ends_is_once_an_epoch(body: str) -> None:
+    (finding,) = check(in_steps(body))
     assert_told(finding, "epoch", "info", "once an epoch")
 
 

@@ -49,6 +49,7 @@ from xlalint.interpreter.guards import (
     assigned_once,
     attribute_filled_once,
     begins_count_anew,
+    comes_last,
     fills_once,
     find_written,
     guard_of,
@@ -215,6 +216,8 @@ class Frame:
         turn = self.loops.turn
         if turn is not None and fills_once(node, turn.loop.body):
             return reached[0].under(Frequency.NTH_STEP), reached[1]
+        if turn is not None and comes_last(node, turn.loop.body):
+            return reached[0].under(Frequency.EPOCH), reached[1]
         if self.scope.receiver_name and self._fills_attribute_once(node):
             return reached[0].under(Frequency.ONCE), reached[1]
         if sets_what_it_asks_for(node, lambda: body_of(self)):

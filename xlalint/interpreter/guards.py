@@ -242,6 +242,22 @@ def fills_once(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
     return not _gives(loop, asked.left.id, none=True)
 
 
+def comes_last(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a branch runs in the last turn of the loop around alone: what it asks for ends that, `if done: save()` beside
+    `if done: break`."""
+    asked = node.test
+    if type(asked) is not ir.Name:
+        return False
+    return any(
+        type(one) is ir.If and type(one.test) is ir.Name and one.test.id == asked.id and _leaves(one.body[-1])
+        for one in loop
+    )
+
+
+def _leaves(statement: ir.Statement) -> bool:
+    return type(statement) is ir.Return or (type(statement) is ir.Jump and statement.leaves)
+
+
 def _gives(body: tuple[ir.Statement, ...], name: str, *, none: bool) -> bool:
     """Return whether statements assign a name None, or something else."""
     assigned = (one for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name))
@@ -604,6 +620,7 @@ __all__ = [
     "assigned_once",
     "attribute_filled_once",
     "begins_count_anew",
+    "comes_last",
     "fills_once",
     "find_written",
     "guard_of",
