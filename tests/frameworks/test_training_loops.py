@@ -234,6 +234,44 @@ def test_what_each_step_gets_anew_does_not_grow(loud: Loud, text: str) -> None:
     assert loud(SETUP + text, "torch_xla") == []
 
 
+GENERATING = """
+def generate(logits_of, ids: torch.Tensor, end: int, most: int):
+    seen = ids
+    for _ in range(most):
+        logits = logits_of(seen)
+        token = torch.softmax(logits[:, -1], -1).argmax(-1, keepdim=True)
+        {read}
+        seen = torch.cat([seen, token], dim=1)
+    return seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "codes"),
+    [
+        ("if token.item() == end:\n            break", ["XLA301", "XLA406"]),
+        ("if (token == end).all():\n            break", ["XLA101", "XLA406"]),
+        ("token.tolist()", ["XLA302", "XLA406"]),
+    ],
+)
+def test_what_grows_between_two_readings_is_found(loud: Loud, read: str, codes: list[str]) -> None:
+    """torch_xla 2.9.0 compiles the first in each of 8 turns."""
+    assert sorted(loud(SETUP + GENERATING.format(read=read), "torch_xla")) == codes
+
+
+@pytest.mark.parametrize(
+    ("read", "codes"),
+    [
+        ("pass", []),  # one graph
+        ("seen = seen[:, -8:]\n        token.tolist()", ["XLA302"]),
+        ("token = token.cpu()\n        seen = seen.cpu()", ["XLA302", "XLA302"]),
+        ("kept = torch.cat([token, logits])\n        kept.tolist()\n        seen = kept", ["XLA302"]),
+    ],
+)
+def test_what_does_not_grow_between_two_readings(loud: Loud, read: str, codes: list[str]) -> None:
+    assert loud(SETUP + GENERATING.format(read=read), "torch_xla") == codes
+
+
 def test_the_chain_leads_through_the_nested_function() -> None:
     text = SETUP + LOUD["by a nested function"]
     (finding,) = check_text(text, "train.py", Settings(target="torch_xla")).findings

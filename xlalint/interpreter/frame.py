@@ -78,7 +78,7 @@ from xlalint.interpreter.turn_flow import (
     reads_at_end,
 )
 from xlalint.lowering import ir
-from xlalint.rules.codes import BRANCH_MISMATCH, ITEM, PRINT_TENSOR, TO_HOST
+from xlalint.rules.codes import BRANCH_MISMATCH, GROWING_TENSOR, ITEM, PRINT_TENSOR, TO_HOST
 from xlalint.rules.policy import NO_POLICY, Policy
 from xlalint.rules.variants import ASSERT, CALLED, COLLECTED, HOST_ASSERT, LOOP
 
@@ -485,6 +485,10 @@ class Frame:
 
     def settle_turns(self, turn: LoopTurns) -> None:
         """Say of what was read and called in the turns of a loop what that costs, now that the whole of a turn is known."""
+        if turn.joined and self._is_read_within(turn.loop):
+            for at, (statement, value, name) in turn.joined.items():
+                self.statement = statement
+                self.report(GROWING_TENSOR, at, value, name)
         many = turn.takes_many and not takes_step(turn.loop)
         if many or (turn.reads and plays_episode(turn.loop, body_of(self))):
             for read in turn.reads:
@@ -496,6 +500,16 @@ class Frame:
         for context, at in turn.called.items():
             if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):
                 self.context.each_turn[context] = None
+
+    def _is_read_within(self, loop: ir.For | ir.While) -> bool:
+        """Return whether the host reads what is on the device in a loop: each of its turns is a program of its own then."""
+        places = [at for one in ir.walk(loop.body) if (at := getattr(one, "at", 0))]
+        first, last = min(places, default=0) + self.base, max(places, default=0) + self.base
+        policies = self.interpreter.policies
+        return any(
+            first <= one.at <= last and policies.get(one.rule, NO_POLICY).reads_value
+            for one in self.context.sightings.values()
+        )
 
     def _gives_to_host(self, turn: LoopTurns, reads: ModuleInfo, at: int) -> bool:
         """Return whether code of the host makes what the next turn begins with of what a call gives: what that waits for is needed.

@@ -37,7 +37,8 @@ class LoopTurns:
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
     at each turn, `called` the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
     compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, once somebody
-    asked. `around` is the lasting loop around it.
+    asked. `around` is the lasting loop around it. `joined` are tensors that a turn makes longer, by place, each with the
+    statement and the name.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class LoopTurns:
         "called",
         "dispatches",
         "is_innermost",
+        "joined",
         "loop",
         "reads",
         "takes_many",
@@ -61,6 +63,7 @@ class LoopTurns:
         self.is_innermost = is_innermost
         self.reads: list[PendingHazard] = []
         self.called: dict[Context, int] = {}
+        self.joined: dict[int, tuple[int, Value, ir.Node]] = {}
         self.dispatches = self.takes_many = False
         self.added: frozenset[str] | None = None
 

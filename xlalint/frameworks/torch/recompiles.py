@@ -359,9 +359,14 @@ def check_accumulation(frame: Frame, node: ir.Assign, value: Value) -> None:
         parts = {spelling(item) for item in joined.items}
         for target in node.targets:
             text = spelling(target)
-            if text in parts and "…" not in text and len(joined.items) > 1 and _lives_on(frame, target):
+            if text not in parts or "…" in text or len(joined.items) < 2:
+                continue
+            if _lives_on(frame, target):
                 frame.report("XLA406", call.at, value, target)
                 return
+            turn = frame.loops.turn
+            if turn is not None and type(target) is ir.Name and not _is_renewed(frame, target.id):
+                turn.joined[call.at] = frame.statement, value, target
 
 
 def _check_collected(frame: Frame, node: ir.Call, value: Value) -> None:
