@@ -55,8 +55,10 @@ def assert_told(finding: Finding, frequency: str, severity: str, words: str) -> 
 
 AT_EVERY_STEP = {
     "where another flag ends the loop": f"done, warm = seen > 9, seen > 1\nif warm:\n    {READ}\nif done:\n    break",
+    "where a flag does nothing": f"warm = seen > 1\nif warm:\n    {READ}\nif warm:\n    pass",
     "where a flag goes on": f"warm = seen > 1\nif warm:\n    {READ}\nif warm:\n    continue",
     "where a part of a condition ends the loop": f"done = seen > 9\nif done or args.all:\n    {READ}\nif done:\n    break",
+    "where a condition keeps another value": f"if loss_now > args.best:\n    args.best = other\n    {READ}",
     "from the sixth step on": f"if i > 5:\n    {READ}",
     "beside what runs at the first steps": f"if i < 5:\n    pass\nelse:\n    {READ}",
     "at many of the first steps": f"if i < 5000:\n    {READ}",
@@ -143,6 +145,8 @@ NOW_AND_THEN = {
     "after all others went on": f"if i % 100:\n    continue\n{READ}",
     "in an expression": "shown = loss.item() if i % 100 == 0 else 0",
     "or at the last, by a name": f"last = i == len(batches) - 1\nif i > 0 and (i % 100 == 0 or last):\n    {READ}",
+    "or at the end of what it goes over": f"if i % 100 == 0 or i >= len(batches):\n    {READ}",
+    "or where the loop is left": f"if (seen - 1) % 100 == 0 or seen >= args.most:\n    {READ}\n    if seen >= args.most:\n        return",
     "or at the last": f"if i % 100 == 0 or i == len(batches) - 1:\n    {READ}",
     "or among the first": f"if i <= 100 or i % 500 == 0:\n    {READ}",
     "or among the first, the other way round": f"if i % 500 == 0 or 100 > i:\n    {READ}",
@@ -200,6 +204,19 @@ def test_at_one_step_of_each_pass_it_is_once_an_epoch(guard: str) -> None:
 def test_what_comes_before_a_loop_ends_is_once_an_epoch(body: str) -> None:
     (finding,) = check(in_steps(body))
     assert_told(finding, "epoch", "info", "once an epoch")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if args.score > args.best:\n    args.best = args.score\n    {READ}",
+        f"if epoch != args.shown:\n    args.shown = epoch\n    {READ}",
+        f"if start < seen:\n    {READ}\n    start = seen",
+    ],
+)
+def test_what_is_kept_where_it_is_another_one_is_at_a_few_steps(body: str) -> None:
+    (finding,) = check(in_steps(body))
+    assert_told(finding, "nth-step", "warning", "at every few steps")
 
 
 def test_what_has_no_value_yet_gets_it_once() -> None:

@@ -49,17 +49,18 @@ from xlalint.interpreter.guards import (
     assigned_once,
     attribute_filled_once,
     begins_count_anew,
-    comes_last,
     fills_once,
     find_written,
     guard_of,
     keeps_attribute,
+    keeps_what_it_compares,
     may_guard,
     may_guard_entered,
     name_guards,
     sets_what_it_asks_for,
     spell_out,
     tests_equality,
+    without_last,
 )
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
@@ -212,16 +213,19 @@ class Frame:
 
     def rates_at(self, node: ir.If) -> tuple[Rate, Rate]:
         """Return how often the two branches run: the one that takes the steps runs at every step, whatever asks for it."""
-        reached = self.rates_of(node.test)
         turn = self.loops.turn
+        test = node.test if turn is None else without_last(node.test, turn.loop.body)
+        if test is None:
+            return self.loops.rate.under(Frequency.EPOCH), self.loops.rate
+        reached = self.rates_of(test)
         if turn is not None and fills_once(node, turn.loop.body):
             return reached[0].under(Frequency.NTH_STEP), reached[1]
-        if turn is not None and comes_last(node, turn.loop.body):
-            return reached[0].under(Frequency.EPOCH), reached[1]
         if self.scope.receiver_name and self._fills_attribute_once(node):
             return reached[0].under(Frequency.ONCE), reached[1]
         if sets_what_it_asks_for(node, lambda: body_of(self)):
             return reached[0].under(Frequency.ONCE), reached[1]
+        if turn is not None and keeps_what_it_compares(node):
+            reached = reached[0].under(Frequency.FEW_STEPS), reached[1]
         if begins_count_anew(node, self._find_written):
             reached = reached[0].under(Frequency.NTH_STEP), reached[1]
         if reached[0] is self.loops.rate:

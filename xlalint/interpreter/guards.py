@@ -33,6 +33,7 @@ _BELOW: Final = frozenset(("<", "<="))
 _BOUNDING: Final = _BELOW | {">", ">="}
 _UNSET: Final = (("<",), ("<=",), ("==",))
 _REACHING: Final = frozenset(("==", ">", ">="))
+_OUTDOING: Final = frozenset(("<", "<=", ">", ">=", "!="))
 _SIMPLE: Final = frozenset((ir.Name, ir.Attr, ir.Call, ir.Sub, ir.Const))
 _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
@@ -242,20 +243,43 @@ def fills_once(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
     return not _gives(loop, asked.left.id, none=True)
 
 
-def comes_last(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
-    """Return whether a branch runs in the last turn of the loop around alone: what it asks for ends that, `if done: save()` beside
-    `if done: break`."""
-    asked = node.test
-    if type(asked) is not ir.Name:
+def without_last(test: ir.Node, loop: tuple[ir.Statement, ...]) -> ir.Node | None:
+    """Return a condition without what holds in the last turn of the loop around alone, since it ends that: `step % n == 0 or step >= last`
+    where it says `if step >= last: break`; None where nothing is left of it."""
+    if type(test) is ir.Bool and not test.is_and:
+        kept = tuple([one for one in test.values if not _ends(one, loop)])
+        if len(kept) == len(test.values):
+            return test
+        return msgspec.structs.replace(test, values=kept) if len(kept) > 1 else kept[0] if kept else None
+    return None if _ends(test, loop) else test
+
+
+def _ends(test: ir.Node, loop: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a loop is left where a condition holds, a flag or a bound that is reached; or goes over no more than its bound."""
+    bound = type(test) is ir.Compare and len(test.ops) == 1 and test.ops[0] in _REACHING
+    if bound and type(test) is ir.Compare and _is_length(_without_offset(test.rights[0])):
+        return True
+    asked = spelling(test) if bound or type(test) is ir.Name else ""
+    if not asked or "…" in asked:
         return False
-    return any(
-        type(one) is ir.If and type(one.test) is ir.Name and one.test.id == asked.id and _leaves(one.body[-1])
-        for one in loop
-    )
+    leaving = (one for one in ir.walk(loop) if type(one) is ir.If and one.body and _leaves(one.body[-1]))
+    return any(type(one.test) is type(test) and spelling(one.test) == asked for one in leaving)
 
 
 def _leaves(statement: ir.Statement) -> bool:
     return type(statement) is ir.Return or (type(statement) is ir.Jump and statement.leaves)
+
+
+def keeps_what_it_compares(node: ir.If) -> bool:
+    """Return whether a branch keeps what its condition found to be another one, or better: `if score > best: best = score`."""
+    asked = node.test
+    if type(asked) is not ir.Compare or len(asked.ops) != 1 or asked.ops[0] not in _OUTDOING:
+        return False
+    sides = {spelling(asked.left), spelling(asked.rights[0])}
+    if len(sides) < 2 or any("…" in side for side in sides):
+        return False
+    given = [one for one in node.body if type(one) is ir.Assign]
+    return any({spelling(target), spelling(one.value)} == sides for one in given for target in one.targets)
 
 
 def _gives(body: tuple[ir.Statement, ...], name: str, *, none: bool) -> bool:
@@ -620,11 +644,11 @@ __all__ = [
     "assigned_once",
     "attribute_filled_once",
     "begins_count_anew",
-    "comes_last",
     "fills_once",
     "find_written",
     "guard_of",
     "keeps_attribute",
+    "keeps_what_it_compares",
     "lets_some_in",
     "may_guard",
     "may_guard_entered",
@@ -634,4 +658,5 @@ __all__ = [
     "spell_out",
     "tests_equality",
     "tests_remainder",
+    "without_last",
 ]

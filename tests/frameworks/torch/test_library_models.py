@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Findings
+from xlalint.config import Settings
+from xlalint.project import check_text
 
 TRAIN = """
 import torch
@@ -87,3 +89,34 @@ def test_what_is_on_the_host_or_not_known(name: str, findings: Findings) -> None
 @pytest.mark.parametrize("name", LOUD)
 def test_what_models_give(name: str, findings: Findings) -> None:
     assert branches(LOUD[name], findings) == ["XLA101"]
+
+
+TRAINER = """
+import torch
+from transformers import Trainer
+
+class Ranked(Trainer):
+    def {method}(self, model, inputs, return_outputs=False):
+        scores = inputs.get("scores")
+        logits = torch.log_softmax(model(input_ids=inputs.get("ids")).logits, -1)
+        {body}
+        return logits.mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "expected"),
+    [
+        ("compute_loss", "self.log({'loss': logits.mean().item()})", [("XLA301", "step")]),
+        ("compute_loss", "logits = logits[logits > 0]", [("XLA201", "step")]),
+        ("prediction_step", "kept = logits.tolist()", [("XLA302", "evaluation")]),
+        ("compute_loss", "keys = list(inputs.keys())", []),
+        ("compute_loss", "if return_outputs:\n            return logits.mean(), logits", []),
+        ("summarize", "kept = 3 if self.args.every else 4", []),
+    ],
+)
+def test_what_the_methods_of_a_trainer_do(method: str, body: str, expected: list[tuple[str, str]]) -> None:
+    """Transformers' own loops call them: at each step, or at each batch of an evaluation."""
+    text = TRAINER.format(method=method, body=body)
+    found = check_text(text, "train.py", Settings(target="torch_xla")).findings
+    assert [(one.code, one.frequency) for one in found] == expected
