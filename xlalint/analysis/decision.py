@@ -173,12 +173,14 @@ class Decisions:
         return {name: reach for name, reach in found.items() if self._frameworks[name].semantics.compiles_if_asked}
 
     def cost_of(self, pending: PendingHazard, reach: Reach, verdict: Verdict) -> Cost | None:
-        """How often a hazard costs; None of what is no matter of how often code runs, or in which runs: a setting."""
+        """How often a hazard costs; None of what is no matter of how often code runs, or in which runs: a setting. Of what gives a batch
+        its shape in host code the runs matter alone."""
         policy = self._policies.get(pending.rule, NO_POLICY)
         if verdict.variant in _AT_EACH_TURN:  # whatever leads to the loop that waits
             return pending.rate.of(Cost(Frequency.ONCE))
         if verdict.of_host or policy.counts_in(pending.framework) == "anywhere":
-            return None
+            only = pending.rate.only if policy.shapes_batches else ""
+            return Cost(Frequency.ONCE, only=only) if only else None
         entered = self._costs.get(reach[0])
         return None if entered is None else costliest([pending.rate.of(cost) for cost in entered])
 

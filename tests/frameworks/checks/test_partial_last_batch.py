@@ -197,3 +197,23 @@ def test_a_strategy_for_tpus_compiles() -> None:
 def test_jax_compiles_all() -> None:
     assert found(f"{JAX}DataLoader(ds, 8, shuffle=True)") == ["XLA402"]
     assert found(f"{JAX}DataLoader(ds, 8, shuffle=True, drop_last=True)") == []
+
+
+def test_what_an_option_asks_for_is_information() -> None:
+    text = """
+    import argparse
+
+    def train(model, optimizer, ds, args):
+        for x in DataLoader(ds, 8, shuffle=True):
+            model(x).sum().backward()
+            optimizer.step()
+            if args.{}:
+                held_out = DataLoader(ds, 8, shuffle=True)
+
+    if __name__ == "__main__":
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--held", action="store_true")
+        train(model, optimizer, ds, parser.parse_args())
+    """
+    assert found(TORCH + dedent(text.format("held")), severities=True) == ["XLA402:warning", "XLA402:info"]
+    assert found(TORCH + dedent(text.format("other")), severities=True) == ["XLA402:warning", "XLA402:warning"]
