@@ -96,10 +96,15 @@ def blocks(statement: ir.Statement) -> tuple[ir.Statement, ...]:
     return ()
 
 
+def leaves(block: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a block ends by leaving the loop around it."""
+    end = block[-1] if block else None
+    return type(end) is ir.Return or (type(end) is ir.Jump and end.leaves)
+
+
 def is_long(loop: Loop) -> bool:
     """Return whether a loop may take many turns: not one over a few things that are written out, nor one that ends with its first."""
-    end = loop.body[-1]
-    if isinstance(end, ir.Return) or (isinstance(end, ir.Jump) and end.leaves):
+    if leaves(loop.body):
         return False
     if type(loop) is ir.While:
         return True

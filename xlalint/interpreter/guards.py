@@ -15,7 +15,7 @@ import msgspec
 
 from xlalint.abstract.values import DUE, UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import last_name, names_added_to
+from xlalint.interpreter.device_loops import last_name, leaves, names_added_to
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.interpreter.switches import DefaultOutcome
 from xlalint.lowering import ir
@@ -262,12 +262,8 @@ def _ends(test: ir.Node, loop: tuple[ir.Statement, ...]) -> bool:
     asked = spelling(test) if bound or type(test) is ir.Name else ""
     if not asked or "…" in asked:
         return False
-    leaving = (one for one in ir.walk(loop) if type(one) is ir.If and one.body and _leaves(one.body[-1]))
+    leaving = (one for one in ir.walk(loop) if type(one) is ir.If and leaves(one.body))
     return any(type(one.test) is type(test) and spelling(one.test) == asked for one in leaving)
-
-
-def _leaves(statement: ir.Statement) -> bool:
-    return type(statement) is ir.Return or (type(statement) is ir.Jump and statement.leaves)
 
 
 def keeps_what_it_compares(node: ir.If) -> bool:
