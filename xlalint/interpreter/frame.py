@@ -50,6 +50,7 @@ from xlalint.interpreter.guards import (
     attribute_filled_once,
     begins_count_anew,
     fills_once,
+    find_ending,
     find_written,
     guard_of,
     keeps_attribute,
@@ -214,7 +215,7 @@ class Frame:
     def rates_at(self, node: ir.If) -> tuple[Rate, Rate]:
         """Return how often the two branches run: the one that takes the steps runs at every step, whatever asks for it."""
         turn = self.loops.turn
-        test = node.test if turn is None else without_last(node.test, turn.loop.body)
+        test = node.test if turn is None else without_last(node.test, self._find_ending)
         if test is None:
             return self.loops.rate.under(Frequency.EPOCH), self.loops.rate
         reached = self.rates_of(test)
@@ -265,6 +266,10 @@ class Frame:
         if self.function is not None:
             return self.function.answers(_writes_of)
         return find_written(body_of(self))
+
+    def _find_ending(self) -> frozenset[str]:
+        """Return the conditions under which the loops of the code are left."""
+        return self.function.answers(_ends_of) if self.function is not None else self.module.answers(_ends_of_module)
 
     def _rate_where(self, condition: ir.Node, wanted: bool, around: Counting) -> Rate:
         guard = guard_of(condition, wanted, around)
@@ -832,6 +837,14 @@ def join_into(env: Env, other: Env, paths: bool = True) -> None:
 
 def _writes_of(info: FunctionInfo) -> Written:
     return find_written(info.body)
+
+
+def _ends_of(info: FunctionInfo) -> frozenset[str]:
+    return find_ending(info.body)
+
+
+def _ends_of_module(module: ModuleInfo) -> frozenset[str]:
+    return find_ending(module.body)
 
 
 def body_of(frame: Frame) -> tuple[ir.Statement, ...]:

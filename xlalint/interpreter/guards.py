@@ -15,7 +15,7 @@ import msgspec
 
 from xlalint.abstract.values import DUE, UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import last_name, leaves, names_added_to
+from xlalint.interpreter.device_loops import last_name, leaves, loops, names_added_to
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.interpreter.switches import DefaultOutcome
 from xlalint.lowering import ir
@@ -243,27 +243,33 @@ def fills_once(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
     return not _gives(loop, asked.left.id, none=True)
 
 
-def without_last(test: ir.Node, loop: tuple[ir.Statement, ...]) -> ir.Node | None:
-    """Return a condition without what holds in the last turn of the loop around alone, since it ends that: `step % n == 0 or step >= last`
-    where it says `if step >= last: break`; None where nothing is left of it."""
+def without_last(test: ir.Node, ending: Callable[[], frozenset[str]]) -> ir.Node | None:
+    """Return a condition without what holds in the last turn of a loop alone: `step % n == 0 or step >= last` where it says
+    `if step >= last: break`; None where nothing is left of it. `ending` are the conditions under which a loop is left, as they are spelled.
+    """
     if type(test) is ir.Bool and not test.is_and:
-        kept = tuple([one for one in test.values if not _ends(one, loop)])
+        kept = tuple([one for one in test.values if not _ends(one, ending)])
         if len(kept) == len(test.values):
             return test
         return msgspec.structs.replace(test, values=kept) if len(kept) > 1 else kept[0] if kept else None
-    return None if _ends(test, loop) else test
+    return None if _ends(test, ending) else test
 
 
-def _ends(test: ir.Node, loop: tuple[ir.Statement, ...]) -> bool:
-    """Return whether a loop is left where a condition holds, a flag or a bound that is reached; or goes over no more than its bound."""
-    bound = type(test) is ir.Compare and len(test.ops) == 1 and test.ops[0] in _REACHING
-    if bound and type(test) is ir.Compare and _is_length(_without_offset(test.rights[0])):
-        return True
-    asked = spelling(test) if bound or type(test) is ir.Name else ""
-    if not asked or "…" in asked:
+def _ends(test: ir.Node, ending: Callable[[], frozenset[str]]) -> bool:
+    """Return whether a condition, a flag or a bound that is reached, holds in the last turn of a loop: that is left there, or goes over no
+    more than the bound."""
+    if type(test) is ir.Name:
+        return test.id in ending()
+    if type(test) is not ir.Compare or len(test.ops) != 1 or test.ops[0] not in _REACHING:
         return False
-    leaving = (one for one in ir.walk(loop) if type(one) is ir.If and leaves(one.body))
-    return any(type(one.test) is type(test) and spelling(one.test) == asked for one in leaving)
+    return _is_length(_without_offset(test.rights[0])) or spelling(test) in ending()
+
+
+def find_ending(body: tuple[ir.Statement, ...]) -> frozenset[str]:
+    """Find the conditions under which the loops of a body are left, as they are spelled."""
+    inside = tuple(loops(body))
+    spelled = [spelling(one.test) for one in ir.walk(inside) if type(one) is ir.If and leaves(one.body)]
+    return frozenset([one for one in spelled if one and "…" not in one])
 
 
 def keeps_what_it_compares(node: ir.If) -> bool:
@@ -641,6 +647,7 @@ __all__ = [
     "attribute_filled_once",
     "begins_count_anew",
     "fills_once",
+    "find_ending",
     "find_written",
     "guard_of",
     "keeps_attribute",
