@@ -61,15 +61,6 @@ CALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "from part import *\ndef main(name):\n    eval(name)(load())\n" + MAIN,
     },
-    "by its name, where a text is evaluated": {
-        "part.py": READ,
-        "run.py": "from part import read\ndef main(name):\n    eval(name)(load())\n" + MAIN,
-    },
-    "by way of its module, where a text is evaluated": {
-        "lib/__init__.py": "from . import part\n",
-        "lib/part.py": READ,
-        "run.py": "from lib import *\ndef main(name):\n    eval('part.' + name)(load())\n" + MAIN,
-    },
     "by a module that is found by its name": {
         "part.py": READ,
         "run.py": "import part\nfrom importlib import import_module\ndef main(name, asked):\n    getattr(import_module(name), asked)()\n"
@@ -191,10 +182,6 @@ UNCALLED: dict[str, dict[str, str]] = {
     "that is listed for others": {
         "part.py": "__all__ = ['read']\n" + READ,
         "run.py": "from part import *\n" + RUN + MAIN,
-    },
-    "where a text is evaluated that has another name of its module": {
-        "part.py": READ + RUN.replace("main", "other"),
-        "run.py": "from part import other\ndef main(name):\n    eval(name)(load())\n" + MAIN,
     },
     "of a class that is written as an object": {
         "part.py": BOX.replace("Box:", "Box(object):"),

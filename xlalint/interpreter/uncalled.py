@@ -55,7 +55,6 @@ class Uncalled:
         self._candidates: dict[FunctionInfo, bool] = {}  # that may be uncalled, and if they may be looked up
         self._nested: list[FunctionInfo] = []
         self._uncalled: set[FunctionInfo] = set()
-        self._seen_alone: set[str] = set()  # what is imported by name to where names are looked up
         self.holders: dict[str, set[Holder]] = {}
 
     def find(self) -> set[FunctionInfo]:
@@ -67,8 +66,9 @@ class Uncalled:
         looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
         holders = self.holders = self._find_holders()
         own = [i for i in functions if i.module in joined and _folder_of_package(i.module) not in installed]
-        seen = {info: self._is_seen(info, looked_up) for info in own}
-        self._candidates = {info: one for info, one in seen.items() if self._may_be_uncalled(info, one)}
+        self._candidates = {
+            info: info.module in looked_up for info in own if self._may_be_uncalled(info, info.module in looked_up)
+        }
         self._nested = [
             info for info in own if info.ir.outer >= 0 and not info.ir.decorators and info.name != "<lambda>"
         ]
@@ -147,9 +147,7 @@ class Uncalled:
             for module in joined - looked_up
             if _folder_of_package(module) not in installed
             for info in module.functions
-            if not self._is_seen(info, looked_up)
-            and info.key not in self._program.exported
-            and (_is_called_by_python(info) or self._is_plain(info.owner))
+            if info.key not in self._program.exported and (_is_called_by_python(info) or self._is_plain(info.owner))
         }
 
     def find_called_by_name(self) -> set[FunctionInfo]:
@@ -267,25 +265,12 @@ class Uncalled:
         ]
 
     def _list_seen(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
-        """A module, and those of which it has all, behind packages too. Of others it has what it imports by name, which is noted."""
+        """A module, and those that it imports from, behind packages too."""
         yield module
-        for source in self._list_had(module):
+        for source in self._list_imported(module):
             yield source
             if source.unit.is_package:
-                yield from self._list_had(source)
-
-    def _list_had(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
-        """The modules of which a module's names give all: it imports them, or everything in them."""
-        by_name = self._program.by_name
-        for binding in module.unit.imports:
-            source = self._program.absolute(module, binding)
-            inner = by_name.get(f"{source}.{binding.name}")
-            if inner is not None:
-                yield inner
-            elif binding.name and binding.local != "*":
-                self._seen_alone.add(binding.name)
-            elif source in by_name:
-                yield by_name[source]
+                yield from self._list_imported(source)
 
     def _list_imported(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
         by_name = self._program.by_name
@@ -309,11 +294,6 @@ class Uncalled:
     def _is_plain(self, owner: ClassInfo | None) -> bool:
         """Return whether no library calls methods of a class, but for those that Python calls."""
         return owner is None or all(base.partition(".")[0] in self._plain for base in owner.library_bases())
-
-    def _is_seen(self, info: FunctionInfo, looked_up: Collection[ModuleInfo]) -> bool:
-        """Return whether a name that is put together may be that of a function, or of its class."""
-        named = info.name if info.owner is None else info.owner.name
-        return info.module in looked_up or named in self._seen_alone
 
     def _may_be_uncalled(self, info: FunctionInfo, looked_up: bool) -> bool:
         """Return whether it says something of a function that nothing of the program names it."""
