@@ -253,3 +253,51 @@ def test_a_function_that_begins_to_import_a_module_makes_it_a_part_of_the_progra
         session.change(str(path), text.encode())
         found.append([one.severity for one in session.report().findings])
     assert found == [["warning"], ["info"], ["warning"]]
+
+
+STEPS = (
+    "def main(net, batches, optimizer):\n    for x in batches:\n        loss = net(x.to('cuda')).sum()\n        loss.backward()\n"
+    "        optimizer.step()\n        {}\n"
+)
+GIVEN = "only if it is given what is on the device"
+
+
+@pytest.mark.parametrize(
+    ("part", "step", "script", "severity"),
+    [
+        pytest.param(READ, "pass", "for one in pickle.load(path):\n    read(one)\n", "info", id="by the host"),
+        pytest.param(
+            READ, "read(loss)", "for one in pickle.load(path):\n    read(one)\n", "warning", id="by steps too"
+        ),
+        pytest.param(READ, "pass", "apply(read)\n", "warning", id="by who knows what"),
+        pytest.param(READ, "pass", "getattr(part, name)()\n", "warning", id="by a name that is put together"),
+        pytest.param(
+            READ.replace("float(y.max())", "y[y > 0]"),
+            "pass",
+            "for one in pickle.load(path):\n    read(one)\n",
+            "warning",
+            id="no reading",
+        ),
+        pytest.param(BOX, "pass", "for one in pickle.load(path):\n    Box().read(one)\n", "warning", id="a method"),
+    ],
+)
+def test_what_no_step_was_seen_to_give_is_information(
+    part: str, step: str, script: str, severity: str, tmp_path: Path
+) -> None:
+    run = (
+        "import part, pickle\nfrom part import *\n"
+        + STEPS.format(step)
+        + script
+        + "if __name__ == '__main__':\n    main(1, 2, 3)\n"
+    )
+    (found,) = [one for one in check(tmp_path, {"part.py": part, "run.py": run}) if one.filename.endswith("part.py")]
+    assert (found.severity, GIVEN in found.message) == (severity, severity == "info")
+
+
+def test_without_loops_over_steps_all_that_takes_tensors_counts(tmp_path: Path) -> None:
+    run = (
+        "from part import read\nimport pickle\ndef main():\n    for one in pickle.load(path):\n        read(one)\n"
+        + MAIN
+    )
+    (found,) = check(tmp_path, {"part.py": READ, "run.py": run})
+    assert found.severity == "warning"

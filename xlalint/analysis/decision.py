@@ -48,6 +48,7 @@ tracer; the TPU is on the program's machine; the program does not run where the 
 nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
+_IF_GIVEN = "only if it is given what is on the device"
 _AT_EACH_TURN = frozenset((LOOP, COLLECTED, CALLED))
 _FAR = 2
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
@@ -182,7 +183,14 @@ class Decisions:
             only = pending.rate.only if policy.shapes_batches else ""
             return Cost(Frequency.ONCE, only=only) if only else None
         entered = self._costs.get(reach[0])
-        return None if entered is None else costliest([pending.rate.of(cost) for cost in entered])
+        if entered is None:
+            return None
+        cost = costliest([pending.rate.of(cost) for cost in entered])
+        link = self.chains[reach]
+        only_read = policy.reads_value and not policy.eager_recompiles
+        if link.depth or not link.root.unreached or not only_read:
+            return cost
+        return cost._replace(only=cost.only or _IF_GIVEN)
 
     def is_told_often(self, pending: PendingHazard) -> bool:
         """Return whether it matters how often a hazard costs: not of where a batch gets its shape."""

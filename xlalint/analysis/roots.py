@@ -240,7 +240,10 @@ class Roots:
             else interpreter.enter(info, args, per_turn=per_turn)
         )
         often, where = self._frequency(candidate), self._only(candidate)
-        interpreter.roots.append(RootContext(context, candidate.why, candidate.tier, candidate.tracer, often, where))
+        unreached = candidate.why == TAKES_TENSORS and info.owner is None and interpreter.occasions.shows_calls(info)
+        interpreter.roots.append(
+            RootContext(context, candidate.why, candidate.tier, candidate.tracer, often, where, unreached)
+        )
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:
             self._enter_returned(context, called, where)

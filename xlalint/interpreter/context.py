@@ -196,10 +196,11 @@ class RootContext:
     """A context that XLA traces: `why` says which fact makes it a root; `tier` 1 is sure, 2 is a library's function.
 
     Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count. `frequency` says how often it
-    runs, `only` in words where, if not in every run.
+    runs, `only` in words where, if not in every run. `unreached`: the program shows all calls of the function, and nothing that drives a
+    device was seen to lead there.
     """
 
-    __slots__ = ("context", "frequency", "only", "tier", "tracer", "why")
+    __slots__ = ("context", "frequency", "only", "tier", "tracer", "unreached", "why")
 
     def __init__(
         self,
@@ -209,8 +210,10 @@ class RootContext:
         tracer: Tracer = UNTRACED,
         frequency: Frequency = Frequency.STEP,
         only: str = "",
+        unreached: bool = False,
     ) -> None:
         self.context = context
+        self.unreached = unreached
         self.why = why
         self.tier = tier
         self.tracer = tracer

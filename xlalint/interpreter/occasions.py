@@ -60,6 +60,7 @@ class Occasions:
         self._seldom: dict[FunctionInfo, Occasion] = {}
         self._states: dict[int, str] = {}
         self._often: dict[FunctionInfo, Frequency] = {}
+        self._named: frozenset[FunctionInfo] = frozenset()
         self._rates: CallRates | None = None
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
@@ -78,6 +79,12 @@ class Occasions:
         self._work_out()
         self._program.reader.current.occasions |= info.module.bit
         return self._often.get(info)
+
+    def shows_calls(self, info: FunctionInfo) -> bool:
+        """Return whether a program that users start, and that holds a loop over steps, shows all calls of a function: each names it."""
+        self._work_out()
+        self._program.reader.current.occasions |= info.module.bit
+        return info in self._named
 
     def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
         """Return the functions that are called only where something is asked for, with that."""
@@ -124,6 +131,8 @@ class Occasions:
             told[info.module.index].append(f"{info.ir.qualname}\0{when:d}")
         for info, often in self._often.items():
             told[info.module.index].append(f"{info.ir.qualname}\0often\0{often:d}")
+        for info in self._named:
+            told[info.module.index].append(f"{info.ir.qualname}\0named")
         self._states = {index: "\n".join(sorted(those)) for index, those in told.items()}
 
     def _find_seldom(self, functions: list[FunctionInfo]) -> dict[FunctionInfo, Occasion]:
@@ -173,11 +182,31 @@ class Occasions:
         """Find how often the functions of a program run that its code calls by their names."""
         never = {info for info, when in seldom.items() if when is Occasion.NEVER}
         callers = {name: [one for one in those if one not in never] for name, those in callers.items()}
-        self._rates = CallRates(self._drivers, callers, self.uncalled.holders, self.uncalled.find_called_by_name())
+        named = self.uncalled.find_called_by_name()
+        if self._drives_anything():
+            self._named = frozenset([info for info in named if info.owner is None and self._only_calls(info)])
+        self._rates = CallRates(self._drivers, callers, self.uncalled.holders, named)
         for info in self._calls:
             often = self._rates.of(info) if info not in seldom and self._drivers.may_drive(info.module) else None
             if often is not None:
                 self._often[info] = often
+
+    def _only_calls(self, info: FunctionInfo) -> bool:
+        """Return whether whoever names a function calls it."""
+        holders = (one for one in self.uncalled.holders.get(info.name, ()) if one is not info)
+        called = (
+            one.ir.calls if isinstance(one, FunctionInfo) else one.unit.calls
+            for one in holders
+            if not isinstance(one, ClassInfo)
+        )
+        return all(info.name in calls for calls in called)
+
+    def _drives_anything(self) -> bool:
+        """Return whether the program holds a loop over steps."""
+        modules = self._program.modules[: self._program.linted]
+        return any(map(self._drivers.drives_module, modules)) or any(
+            self._drivers.role(info) is Role.LOOPS for info in self._calls
+        )
 
     def _occasion_of(
         self, info: FunctionInfo, callers: list[FunctionInfo | ModuleInfo], found: dict[FunctionInfo, Occasion]
