@@ -109,7 +109,7 @@ def unlike(one: Run, eager: Run) -> str | None:
     if eager.seen["error"]:
         return f"eager raises {eager.seen['error']}"
     for step, (a, b) in enumerate(zip(one.results, eager.results, strict=one.seen["error"] is None)):
-        if why := difference(a, b, loose=_LOOSE, signs=False):
+        if why := difference(b, a, loose=_LOOSE, signs=False):
             return f"step {step}: {why}"
     return None
 
