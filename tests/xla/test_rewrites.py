@@ -84,7 +84,7 @@ def test_a_rewrite_is_judged_as_it_is(one: Rewrite, verdicts: dict[str, dict[str
     verdict = verdicts[one.framework][one.ident].verdict
     assert verdict.kind == one.verdict, verdict
     if one.verdict == "refuted":
-        assert "f(" in verdict.counterexample
+        assert f"{marks(one.before, one.ident)[0].name}(" in verdict.counterexample
         compile(verdict.counterexample, one.ident, "exec")
 
 
