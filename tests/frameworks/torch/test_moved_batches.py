@@ -139,6 +139,8 @@ GIVEN_MOVED = {
     "what is moved to where another is": "print(x.max().item())\n        x = x.to(y.device)",
     "what is moved to where something is": "place = y.device\n        print(x.max().item())\n        x = x.to(place)",
     "what is made another kind of number": "print(x.max().item())\n        x = x.to(torch.float32)",
+    "what is made another's kind of number": "print(x.max().item())\n        x = x.to(y.dtype)",
+    "what is made a kind of number by a name": "dtype = y.dtype\n        print(x.max().item())\n        x = x.to(dtype)",
     "what is made one by the name of it": "print(x.max().item())\n        x = x.to(dtype=torch.float32)",
     "what is moved in its place": "batch['y'] = batch['y'].cuda()\n        print(y.max().item())",
 }

@@ -177,15 +177,18 @@ def _find_moved(frame: Frame, body: _Body, tensors: Collection[str] | None = Non
             given = [*one.args, *(value for key, value in one.keywords if key == "device")]
             follows = tensors is not None and any(_is_place_of(arg, tensors) for arg in given)
             stays = one.func.name == "to" and not given
-            if not (stays or follows or any(type(arg) in _PLAIN and _stays(frame.eval(arg)) for arg in given)):
+            if not (stays or follows or any(type(arg) in _PLAIN and _stays(frame, arg) for arg in given)):
                 yield _root_of(one.func.value)
         elif type(one) is ir.Assign and type(one.value) is ir.Call and _moves(frame, one.value):
             bound = {name for target in one.targets for name in names_bound(target)}
             yield from bound.intersection(map(_root_of, one.value.args))
 
 
-def _stays(given: Value) -> bool:
-    """Return whether `x.to` moves nothing to a device: it is given a dtype, or the host."""
+def _stays(frame: Frame, node: ir.Node) -> bool:
+    """Return whether `x.to` moves nothing to a device: it is given a dtype, as `y.dtype` is whatever `y` is, or the host."""
+    if path_of(node).endswith("dtype"):
+        return True
+    given = frame.eval(node)
     return bool(dtype_of(given)) or given is constant("cpu") or given is host("device:cpu")
 
 
