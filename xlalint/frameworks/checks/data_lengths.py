@@ -106,11 +106,6 @@ def source_of(frame: Frame, node: ir.Node | None) -> ir.Node | None:
     return node
 
 
-def statements_of(frame: Frame) -> tuple[ir.Statement, ...]:
-    """The statements of a frame's function, or of its module."""
-    return frame.function.body if frame.function is not None else _top(frame)
-
-
 def _top(frame: Frame) -> tuple[ir.Statement, ...]:
     frame.interpreter.reader.current.modules |= frame.module.bit
     return ir.decode_body(frame.module.unit.body)

@@ -12,9 +12,10 @@ from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Met
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, calls_any, consumer, surely
-from xlalint.frameworks.checks.data_lengths import length_of, source_of, statements_of
+from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
 from xlalint.interpreter.device_loops import find_source, last_name
+from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
@@ -27,7 +28,6 @@ _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Itera
 # Samplers that give each example once, and how many arguments they have as long as they do.
 _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _HELD_BACK = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout"))
-_GRADIENTS = "backward"
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -84,10 +84,11 @@ def _reads_for_training(call: CallSite) -> bool:
 
 def _feeds_training(call: CallSite) -> bool:
     """Return whether a loop beside a loader goes over it and takes gradients, whatever the order."""
+    gradients = call.frame.interpreter.drivers.words.gradients
     return any(
         source_of(call.frame, find_source(loop)) == call.node
-        and any(type(one) is ir.Call and last_name(one.func) == _GRADIENTS for one in ir.walk(loop.body))
-        for loop in ir.walk(statements_of(call.frame))
+        and any(type(one) is ir.Call and last_name(one.func) in gradients for one in ir.walk(loop.body))
+        for loop in ir.walk(body_of(call.frame))
         if type(loop) is ir.For
     )
 
