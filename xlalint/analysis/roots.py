@@ -174,13 +174,14 @@ class Roots:
             self._functions(module, framework),
             key=lambda root: (self._only(root), root.tier, -root.info.index),
         )
+        driving = self._tier_of_drivers(module, framework)
         for candidate in found:
             with self._contain(module, candidate.info.ir.qualname):
-                self._enter(candidate, called)
+                self._enter(candidate, called, driving)
         if interpreter.drivers.drives_module(module):
             context = interpreter.drive_module(module)
             why = EVALUATES if interpreter.drivers.only_evaluates(None, module) else DRIVES_STEPS
-            interpreter.roots.append(RootContext(context, why, 2))
+            interpreter.roots.append(RootContext(context, why, self._tier_of_drivers(module, framework)))
             called.add(context)
         if framework:
             if self.handing.names.intersection(module.unit.calls):
@@ -212,10 +213,11 @@ class Roots:
             return True
         return any(self._find_hook(info) is Frequency.STEP for info in module.functions if info.owner is not None)
 
-    def _enter(self, candidate: Candidate, called: Called) -> None:
-        """Enter a root, if it is one."""
+    def _enter(self, candidate: Candidate, called: Called, driving: int) -> None:
+        """Enter a root, if it is one. `driving` is the tier of those that drive a device."""
         interpreter = self.interpreter
         info, given = candidate.info, candidate.given
+        tier = driving if candidate.drives else candidate.tier
         if info in called.functions and not self._made_at_steps(info):
             return
         traced_by = given.tracer.framework if given is not None else ""
@@ -241,16 +243,14 @@ class Roots:
         )
         often, where = self._frequency(candidate), self._only(candidate)
         unreached = candidate.why == TAKES_TENSORS and info.owner is None and interpreter.occasions.shows_calls(info)
-        interpreter.roots.append(
-            RootContext(context, candidate.why, candidate.tier, candidate.tracer, often, where, unreached)
-        )
+        interpreter.roots.append(RootContext(context, candidate.why, tier, candidate.tracer, often, where, unreached))
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:
             self._enter_returned(context, called, where)
         for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
             if wrapper is not context:
                 why = f"wraps `{info.name}`: {candidate.why}"
-                interpreter.roots.append(RootContext(wrapper, why, candidate.tier, candidate.tracer, often, where))
+                interpreter.roots.append(RootContext(wrapper, why, tier, candidate.tracer, often, where))
                 called.add(wrapper)
 
     def _frequency(self, candidate: Candidate) -> Frequency:
@@ -344,10 +344,17 @@ class Roots:
                     interpreter.roots.append(RootContext(context, why, HOST_TIER))
                     called.add(context)
 
+    def _tier_of_drivers(self, module: ModuleInfo, framework: str) -> int:
+        """Return the tier of what drives a device: host code around what is compiled, where a script says what that is."""
+        return HOST_TIER if self._says_what_is_compiled(module, framework) else 2
+
+    def _says_what_is_compiled(self, module: ModuleInfo, framework: str) -> bool:
+        told = self.interpreter.libraries.of(framework).says_what_is_compiled
+        return told is not None and told(module, self.interpreter.program)
+
     def _functions(self, module: ModuleInfo, framework: str) -> list[Candidate]:
         found: list[Candidate] = []
-        told = self.interpreter.libraries.of(framework).says_what_is_compiled
-        if told is not None and told(module):
+        if self._says_what_is_compiled(module, framework):
             framework = ""  # what takes tensors is no root for that
         for klass in module.classes:
             with self._contain(module, klass.ir.qualname):

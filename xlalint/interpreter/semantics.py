@@ -138,8 +138,8 @@ class Semantics:
       `unmoved(interpreter, info)` says so of the parameters of which a function moves a part itself.
     - `asks_for_device(frame, test)` is true of a condition that holds where there is a device.
     - `skips(frame, info)` is true of a function of the program that the tracer of the code which calls it does not enter.
-    - `says_what_is_compiled(module)` is true of a script that names what it has compiled: no other function of it is a root
-      for taking tensors.
+    - `says_what_is_compiled(module, program)` is true of a script that names what it has compiled, and of what belongs to it: no other
+      function of it is a root for taking tensors, and no optimizer's step for being one.
     - `on_operands`, by operator. `on_unknown_call`, of what is not known. `converts(interpreter, info)` is false for functions that
       the tracer leaves as they are; `bounds_loop(body)` says that a loop's body bounds its turns.
     """
@@ -243,7 +243,7 @@ class Semantics:
         on_loop: tuple[LoopWatch, ...] = (),
         on_define: tuple[Callable[[Frame, ir.Define, ir.Node, str], None], ...] = (),
         on_operands: Mapping[str, Callable[[Frame, str, int, Operand, Operand], None]] = MappingProxyType({}),
-        says_what_is_compiled: Callable[[ModuleInfo], bool] | None = None,
+        says_what_is_compiled: Callable[[ModuleInfo, Program], bool] | None = None,
         asks_for_device: Callable[[Frame, ir.Node], bool] | None = None,
         skips: Callable[[Frame, FunctionInfo], bool] | None = None,
         converts: Callable[[Interpreter, FunctionInfo], bool] | None = None,

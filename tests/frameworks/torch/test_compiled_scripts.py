@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Loud
+from xlalint.config.settings import Settings
+from xlalint.project import check_paths
 
 READS = """
 import torch
@@ -37,10 +41,15 @@ SILENT = {
     "at the top of a script": f"{READS}\nmodel = torch.compile(model)\n{LOOP}",
     "where a flag says so": f"{READS}\nimport sys\nif sys.argv[1:]:\n    model = torch.compile(model)\n{LOOP}",
     "in the function that trains": f"{READS}\ndef main(model):\n    model = torch.compile(model){INDENTED}\n",
+    "by the module's own method": f"{READS}\nmodel.compile(mode='default')\n{LOOP}",
+    "what the loop reads": f"{READS}\nmodel = torch.compile(model)\n{LOOP}    print(loss.item())\n",
+    "what the loop calls": f"{READS}\nmodel = torch.compile(model)\n{LOOP}    evaluate(model, torch.randn(4, 8))\n",
 }
 FOUND = {
     "nothing is compiled": f"{READS}\n{LOOP}",
     "a library that compiles one function": f"{READS}\nstep = torch.compile(Model())\n",
+    "the loop of what is not compiled": f"{READS}\n{LOOP}    print(loss.item())\n",
+    "a method of another library": f"{READS}\nmodel.compile(optimizer='adam')\n{LOOP}",
     "patterns": f"import re\n{READS}\nword = re.compile('a')\n{LOOP}",
 }
 
@@ -60,3 +69,63 @@ def test_what_the_compiled_callable_reaches_counts(loud: Loud) -> None:
         "return self.layer(x)", "return self.layer(x) if x.sum() > 0 else x"
     )
     assert "XLA105" in loud(code, "torch_compile")
+
+
+SCRIPT = """
+import torch
+from engine import Model
+
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+%s
+for step in range(100):
+    loss = model(torch.randn(4, 8)).mean()
+    loss.backward()
+    optimizer.step()
+"""
+ENGINE = f"""{READS.partition("model = Model()")[0]}
+class Descent(torch.optim.Optimizer):
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(p.grad * p.grad.norm().item())
+"""
+ASIDE = ENGINE.replace("torch.nn", "torch.nn ")
+BENCH = """
+import torch
+from engine import Model
+
+def measure(x: torch.Tensor):
+    return Model()(x).mean().item()
+"""
+
+
+def read_in(folder: Path, **files: str) -> set[str]:
+    """The files of a program in which a read is found."""
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    report = check_paths([folder], Settings(target="torch_compile"))
+    assert not report.failures
+    return {Path(one.filename).stem for one in report.findings if one.code == "XLA301" and one.severity != "info"}
+
+
+def test_what_a_script_imports_is_its_program(tmp_path: Path) -> None:
+    assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=ENGINE) == set()
+
+
+def test_a_program_that_compiles_nothing(tmp_path: Path) -> None:
+    assert read_in(tmp_path, train=SCRIPT % "", engine=ENGINE) == {"engine"}
+
+
+def test_scripts_beside_the_one_that_compiles(tmp_path: Path) -> None:
+    assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=ENGINE, bench=BENCH) == set()
+
+
+def test_what_no_script_leads_to(tmp_path: Path) -> None:
+    assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=ENGINE, aside=ASIDE) == {"aside"}
+
+
+def test_what_a_script_of_the_program_compiles_elsewhere(tmp_path: Path) -> None:
+    reading = ENGINE.replace("return self.layer(x)", "return self.layer(x) * x.mean().item()")
+    assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=reading) == {"engine"}
