@@ -288,6 +288,12 @@ def test_what_the_library_reads_is_found(code: str, rules: list[str], loud: Loud
     assert loud(HEAD + dedent(code), "torch_xla") == rules
 
 
+def test_a_fill_value_on_the_device(loud: Loud) -> None:
+    code = HEAD + "def f(x: Tensor, y: Tensor):\n    return torch.empty_like(x).fill_(y[0, 0])"
+    assert loud(code, "torch_xla") == ["XLA301"]
+    assert loud(code, "torch_tpu") == []
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [("x[m] * 2.0", ["possible"]), ("x[m].sum()", ["likely"]), ("x[m > 0] * 2.0", ["certain"]), ("x[m[None]]", [])],
