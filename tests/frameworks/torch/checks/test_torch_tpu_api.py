@@ -24,6 +24,14 @@ IN_ORDER = {
     "of CUDA": "torch.cuda.is_available()",
     "a precision": 'torch.tpu.precision("high")',
     "for another device": 'if device_type == "cuda":\n    torch.tpu.synchronize()',
+    "a sum for all": "import torch.distributed as dist\ndist.all_reduce(model.weight)",
+    "a gathering": "import torch.distributed as dist\ndist.gather(model.weight, [model.weight])",
+    "a sum of another group": "import torch.distributed as dist\ndist.reduce(model.weight, 0, group=dist.new_group([0], backend='x'))",
+    "a sum in host memory": "import torch.distributed as dist\ndist.reduce(model.weight.cpu(), 0)",
+    "a sum where the host has a backend": (
+        "import torch.distributed as dist\ndist.init_process_group('cpu:gloo,tpu:tpu_dist')\ndist.reduce(model.weight, 0)"
+    ),
+    "a sum that is not distributed": "from functools import reduce\nreduce(max, [1, 2])",
     "allowed": 'os.environ["TORCH_TPU_ALLOW_LEGACY_DEVICE_APIS"] = "1"\ntorch.tpu.synchronize()',
 }
 FOUND = {
@@ -34,6 +42,9 @@ FOUND = {
     "memory": ("torch.tpu.memory_allocated()", "error"),
     "freeing": ("torch.tpu.empty_cache()", "error"),
     "a dtype": ("torch.tpu.is_bf16_supported()", "error"),
+    "a sum for one": ("import torch.distributed as dist\ndist.reduce(model.weight, dst=0)", "error"),
+    "a sum by name": ("from torch.distributed import reduce\nreduce(model.weight, 0)", "error"),
+    "a barrier with a limit": ("import torch.distributed as dist\ndist.monitored_barrier()", "error"),
     "in a function": ("def main():\n    torch.tpu.synchronize()", "error"),
 }
 
