@@ -126,6 +126,25 @@ def test_what_no_script_leads_to(tmp_path: Path) -> None:
     assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=ENGINE, aside=ASIDE) == {"aside"}
 
 
+def test_a_script_whose_modules_compile(tmp_path: Path) -> None:
+    start = "if __name__ == '__main__':\n    main()\n"
+    body = (SCRIPT % "").replace("model = Model()", "model = make()").replace("import Model", "import make, evaluate")
+    head, _, loop = body.partition("model = make()")
+    loop = f"model = make(){loop.rstrip()}\n        evaluate(model, torch.randn(4, 8))"
+    inside = (
+        f"{head}\ndef main():\n    "
+        + loop.replace("\n", "\n    ").replace("            evaluate", "        evaluate")
+        + "\n"
+    )
+    plain = f"{ENGINE}\ndef make():\n    return Model()\n"
+    made = plain.replace("return Model()", "return torch.compile(Model())")
+    decorated = f"{plain}\n@torch.compile\ndef rate(x):\n    return x * 2\n"
+    for engine in (made, decorated):
+        assert read_in(tmp_path, train=inside + start, engine=engine) == set()
+        assert read_in(tmp_path, train=inside, engine=engine) == {"engine"}
+    assert read_in(tmp_path, train=inside + start, engine=plain) == {"engine"}
+
+
 def test_what_a_script_of_the_program_compiles_elsewhere(tmp_path: Path) -> None:
     reading = ENGINE.replace("return self.layer(x)", "return self.layer(x) * x.mean().item()")
     assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=reading) == {"engine"}

@@ -9,20 +9,21 @@ from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from xlalint.program.linker import ModuleInfo, Program
 
 _TARGET: Final = "torch_compile"
 _TORCH: Final = "torch"
 _COMPILE: Final = "compile"
+_COMPILED: Final = "compiled"
+_STARTED: Final = "started"
+_MAIN: Final = b"__main__"
 _GRADIENTS: Final = "backward"
 _NAMES: Final = frozenset((_COMPILE, f"torch.{_COMPILE}"))
 _OPTIONS: Final = frozenset(("fullgraph", "dynamic", "backend", "mode", "options", "disable"))  # of `nn.Module.compile`
 
 
 def says_what_is_compiled(module: ModuleInfo, program: Program) -> bool:
-    """Return whether a module trains in a loop, beside which it calls `torch.compile`, or belongs to a program of such a script.
+    """Return whether a module trains in a loop what it compiles, itself or by what it imports, or belongs to the program of such a script.
 
     A library that compiles some of its functions is none: its users compile others.
     """
@@ -36,20 +37,26 @@ def _find_told(_first: ModuleInfo, program: Program) -> frozenset[int]:
     own = program.modules[: program.linted]
     for module in own:
         program.reader.read_whole(module)
-    scripts = [module for module in own if module.answers(_trains_what_it_compiles)]
-    if not scripts:
+    told: set[ModuleInfo] = set()
+    for module in own:
+        how = module.answers(_how_trained)
+        if how:
+            led = _led_to(program, module)
+            if how == _COMPILED or any(one.answers(_compiles) for one in led):
+                told |= led
+    if not told:
         return frozenset()
-    told = _led_to(program, scripts)
     imported = {source for module in own for source in program.imported_by(module)}
-    beside = (module for module in own if module not in told and module not in imported)
-    told.update([module for module in beside if not told.isdisjoint(_led_to(program, (module,)))])
+    started = [module for module in own if module not in imported or _MAIN in module.unit.body]
+    beside = [module for module in started if module not in told]
+    told.update([module for module in beside if not told.isdisjoint(_led_to(program, module))])
     return frozenset([module.index for module in told])
 
 
-def _led_to(program: Program, begin: Iterable[ModuleInfo]) -> set[ModuleInfo]:
-    """Return modules with those of the program that they import, and so on."""
-    todo = list(begin)
-    found = set(todo)
+def _led_to(program: Program, script: ModuleInfo) -> set[ModuleInfo]:
+    """Return a module with those of the program that it imports, and so on."""
+    todo = [script]
+    found = {script}
     while todo:
         for source in program.imported_by(todo.pop()):
             if source not in found:
@@ -58,22 +65,37 @@ def _led_to(program: Program, begin: Iterable[ModuleInfo]) -> set[ModuleInfo]:
     return found
 
 
-def _trains_what_it_compiles(module: ModuleInfo) -> bool:
-    """Answer whether one body of a module compiles something, and goes backward in a loop."""
+def _how_trained(module: ModuleInfo) -> str:
+    """Answer how a module goes backward in a loop: beside what it compiles, or as a script that is started; "" of others."""
     if _TORCH not in module.at_hand:
-        return False
-    if _COMPILE in module.unit.calls and _trains_compiled(ir.decode_body(module.unit.body)):
-        return True
-    return any(_COMPILE in info.ir.calls and _trains_compiled(info.body) for info in module.functions)
+        return ""
+    top = module.body if _GRADIENTS in module.unit.calls else ()
+    inner = [info.body for info in module.functions if _GRADIENTS in info.ir.calls]
+    trains = [body for body in (top, *inner) if _trains(body)]
+    if any(_compiles_in(body) for body in trains):
+        return _COMPILED
+    started = _MAIN in module.unit.body or any(body is top for body in trains)
+    return _STARTED if trains and started else ""
 
 
-def _trains_compiled(body: tuple[ir.Statement, ...]) -> bool:
-    """Return whether a body compiles something, and goes backward in a loop."""
-    calls = [node for node in ir.walk(body) if isinstance(node, ir.Call)]
-    if not any(path_of(call.func) in _NAMES or _compiles_itself(call) for call in calls):
-        return False
+def _trains(body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a body goes backward in a loop."""
     within = (node for loop in loops(body) for node in ir.walk(loop.body))
     return any(isinstance(node, ir.Call) and last_name(node.func) == _GRADIENTS for node in within)
+
+
+def _compiles(module: ModuleInfo) -> bool:
+    """Answer whether a module gives something to `torch.compile`."""
+    if _TORCH not in module.at_hand:
+        return False
+    bodies = [module.body] if _COMPILE in module.unit.calls else []
+    bodies += [info.body for info in module.functions if _COMPILE in info.ir.calls]
+    return any(map(_compiles_in, bodies)) or any(info.decorated(_COMPILE) for info in module.functions)
+
+
+def _compiles_in(body: tuple[ir.Statement, ...]) -> bool:
+    calls = (node for node in ir.walk(body) if isinstance(node, ir.Call))
+    return any(path_of(call.func) in _NAMES or _compiles_itself(call) for call in calls)
 
 
 def _compiles_itself(call: ir.Call) -> bool:
