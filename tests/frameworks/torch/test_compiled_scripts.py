@@ -145,6 +145,32 @@ def test_a_script_whose_modules_compile(tmp_path: Path) -> None:
     assert read_in(tmp_path, train=inside + start, engine=plain) == {"engine"}
 
 
+GENERATE = """
+import torch
+from engine import Model, evaluate
+
+def main():
+    step = %s
+    print(evaluate(step, torch.randn(4, 8)))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_script_that_infers(tmp_path: Path) -> None:
+    assert read_in(tmp_path, generate=GENERATE % "torch.compile(Model())", engine=ENGINE) == set()
+    assert read_in(tmp_path, generate=GENERATE % "Model()", engine=ENGINE) == {"engine"}
+
+
+def test_a_script_that_infers_with_a_library(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text("from parts.engine import Model, evaluate\n")
+    (tmp_path / "parts" / "engine.py").write_text(ENGINE)
+    script = (GENERATE % "torch.compile(Model())").replace("from engine", "from parts.engine")
+    assert read_in(tmp_path, generate=script) == {"engine"}
+
+
 def test_what_a_script_of_the_program_compiles_elsewhere(tmp_path: Path) -> None:
     reading = ENGINE.replace("return self.layer(x)", "return self.layer(x) * x.mean().item()")
     assert read_in(tmp_path, train=SCRIPT % "model = torch.compile(model)", engine=reading) == {"engine"}

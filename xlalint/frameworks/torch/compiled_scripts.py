@@ -16,6 +16,7 @@ _TORCH: Final = "torch"
 _COMPILE: Final = "compile"
 _COMPILED: Final = "compiled"
 _STARTED: Final = "started"
+_INFERS: Final = "infers"
 _MAIN: Final = b"__main__"
 _GRADIENTS: Final = "backward"
 _NAMES: Final = frozenset((_COMPILE, f"torch.{_COMPILE}"))
@@ -25,7 +26,8 @@ _OPTIONS: Final = frozenset(("fullgraph", "dynamic", "backend", "mode", "options
 def says_what_is_compiled(module: ModuleInfo, program: Program) -> bool:
     """Return whether a module trains in a loop what it compiles, itself or by what it imports, or belongs to the program of such a script.
 
-    A library that compiles some of its functions is none: its users compile others.
+    A script that compiles something and trains nothing is one, too, but in a library, of which packages export something: its users
+    compile others.
     """
     if _TARGET not in module.taught.targets or _TORCH not in module.at_hand:
         return False
@@ -39,10 +41,12 @@ def _find_told(_first: ModuleInfo, program: Program) -> frozenset[int]:
         program.reader.read_whole(module)
     told: set[ModuleInfo] = set()
     for module in own:
-        how = module.answers(_how_trained)
+        how = module.answers(_how_run)
+        if how == _INFERS and program.exported:
+            continue  # a library's own demonstration
         if how:
             led = _led_to(program, module)
-            if how == _COMPILED or any(one.answers(_compiles) for one in led):
+            if how != _STARTED or any(one.answers(_compiles) for one in led):
                 told |= led
     if not told:
         return frozenset()
@@ -65,8 +69,9 @@ def _led_to(program: Program, script: ModuleInfo) -> set[ModuleInfo]:
     return found
 
 
-def _how_trained(module: ModuleInfo) -> str:
-    """Answer how a module goes backward in a loop: beside what it compiles, or as a script that is started; "" of others."""
+def _how_run(module: ModuleInfo) -> str:
+    """Answer how a module goes backward in a loop: beside what it compiles, or as a script that is started; or that it is a script of
+    which a function compiles something, and none trains; "" of others."""
     if _TORCH not in module.at_hand:
         return ""
     top = module.body if _GRADIENTS in module.unit.calls else ()
@@ -75,7 +80,10 @@ def _how_trained(module: ModuleInfo) -> str:
     if any(_compiles_in(body) for body in trains):
         return _COMPILED
     started = _MAIN in module.unit.body or any(body is top for body in trains)
-    return _STARTED if trains and started else ""
+    if trains:
+        return _STARTED if started else ""
+    compiling = (info.body for info in module.functions if _COMPILE in info.ir.calls)
+    return _INFERS if started and any(map(_compiles_in, compiling)) else ""
 
 
 def _trains(body: tuple[ir.Statement, ...]) -> bool:
