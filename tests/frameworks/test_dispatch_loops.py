@@ -418,6 +418,15 @@ SILENT = {
     ),
     "what is not compiled": "def plain(x):\n    return x * 2\n\ndef f(xs):\n    for x in xs:\n        print(float(plain(x)))",
     "what the host makes": LOOP.format("print(float(np.mean(batch['x'])))"),
+    "what the last turn of an inner loop computed, now and then, by a loop over it": (
+        "def main(state, n, xs):\n    for i in range(100000):\n        for _ in range(n):\n"
+        "            state, info = update(state, xs)\n            told = {'sum': info}\n        if i % 100 == 0:\n"
+        "            for k, v in told.items():\n                print(k, float(v))"
+    ),
+    "what an earlier loop computed, in the next": (
+        "def main(state, xs, names):\n    for x in xs:\n        state, info = update(state, x)\n"
+        "    for name in names:\n        print(name, float(info))"
+    ),
 }
 FOUND = {
     "an episode of which an agent learns": EPISODE.format("jax.jit(env.step)", "agent.update(state)"),
@@ -644,6 +653,10 @@ SILENT_TF = {
         "        start = len(grad.numpy().tolist())\n        start += 2"
     ),
     "a loop of the graph": "@tf.function\ndef train(ds):\n    for x in ds:\n        w.assign_add(step(x) * tf.ones([3, 1]))",
+    "predictions that a script saves, whatever its dicts take up": (
+        "def main(batches, config, settings):\n    config.update(settings)\n    for x in batches:\n        y = predict(x)\n"
+        "        save(y.numpy())"
+    ),
 }
 FOUND_TF = {
     "a step whose gradients the loop applies": (
@@ -662,6 +675,9 @@ FOUND_TF = {
     "a condition": (
         "def train(ds):\n    best = 1.0\n    for x in ds:\n        loss = step(x)\n"
         "        if loss < best:\n            best = loss"
+    ),
+    "predictions that the loop trains something with": (
+        "def main(batches, learner):\n    for x in batches:\n        y = predict(x)\n        learner.update(x, y)\n        print(float(y))"
     ),
 }
 
@@ -754,6 +770,42 @@ if __name__ == "__main__":
     main(1, load())
 """
 AGENTS = ("from agents import Learner", "agent = Learner(params)")
+STATES = """
+from flax.training import dynamic_scale as scales, train_state
+
+class State(train_state.TrainState):
+    scale: scales.DynamicScale
+    total: jax.Array
+
+def run(state, batch):
+    {1}
+    return state.apply_gradients(grads=batch), jnp.mean(batch)
+
+go = jax.pmap({0}, axis_name="b")
+
+def main(state, data):
+    for batch in data:
+        state, loss = go(state, batch)
+        {2}
+"""
+SETTINGS = {
+    "an object of a library's, in what is compiled": ("run", "if state.scale:\n        batch = batch * 2", "pass"),
+    "the same, of a partial": ("functools.partial(run)", "if state.scale:\n        batch = batch * 2", "pass"),
+    "the same, in the loop": ("run", "pass", "if state.scale:\n            print('scaled')"),
+    "the function of a state, which is static": ("run", "pass", "show(state.apply_fn.__name__)"),
+}
+
+
+@pytest.mark.parametrize("parts", SETTINGS.values(), ids=SETTINGS)
+def test_settings_of_what_is_compiled_are_no_arrays(parts: tuple[str, ...], loud: Loud) -> None:
+    assert loud("import functools\n" + JAX + STATES.format(*parts), "jax") == []
+
+
+def test_arrays_beside_settings_are_read(loud: Loud) -> None:
+    parts = ("run", "pass", "if state.total > 3:\n            print('many')")
+    assert loud("import functools\n" + JAX + STATES.format(*parts), "jax") == ["XLA301"]
+
+
 SCRIPTS = {
     "an agent's method, which a package hands on": ((*AGENTS, "agent.update(batch)", "log({k: float(v) for k, v in info.items()})"), 8),
     "what a function of a module makes": (

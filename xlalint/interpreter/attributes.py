@@ -323,8 +323,11 @@ def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str,
         return attribute_value(value, what)
     if interpreter.apis.method(value.framework, name) is not None:
         return method(value, name)
-    part = interpreter.libraries.of(value.framework).part_of
+    semantics = interpreter.libraries.of(value.framework)
+    part = semantics.part_of
     if value.place and not value.sure:  # an object that holds tensors in host memory, or what a compiled function gave
+        if semantics.is_setting is not None and semantics.is_setting(interpreter, name):
+            return UNKNOWN
         leaf = tensor(value.framework, place=value.place, sure=False)
         return method(mapping((), leaf), name) if part is not None and hasattr(dict, name) else leaf
     return part(interpreter, name) if part is not None else UNKNOWN

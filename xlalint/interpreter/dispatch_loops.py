@@ -118,6 +118,16 @@ def of_earlier_turn(value: Value) -> Value:
     return map_leaves(value, _without_mark)
 
 
+def of_ended_loop(value: Value, depth: int) -> Value:
+    """Return what a value is behind the loops deeper than this: what their last turn computed, and no turn of a loop that follows."""
+
+    def end(leaf: Value) -> Value:
+        made = type(leaf) is Tensor and leaf.place.startswith(_MARK) and _depth_of(leaf) > depth
+        return _without_mark(leaf) if made else leaf
+
+    return map_leaves(value, end)
+
+
 def _without_mark(leaf: Value) -> Value:
     if type(leaf) is Tensor and leaf.place.startswith(_MARK):
         return tensor(leaf.framework, leaf.dtype, leaf.rank, "", leaf.sure, leaf.static)

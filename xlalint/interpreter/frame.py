@@ -35,6 +35,7 @@ from xlalint.interpreter.dispatch_loops import (
     is_of_innermost,
     is_of_turn,
     of_earlier_turn,
+    of_ended_loop,
     takes_step,
     turns_beyond,
 )
@@ -509,6 +510,12 @@ class Frame:
         for context, at in turn.called.items():
             if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):
                 self.context.each_turn[context] = None
+
+    def ends_turns(self) -> None:
+        """Take what the turns of a loop that ended computed for what lies ready: the turns of the next loop compute none of it."""
+        depth = self.loops.lasting
+        for name, value in self.env.items():
+            self.env[name] = of_ended_loop(value, depth)
 
     def _is_read_within(self, loop: ir.For | ir.While) -> bool:
         """Return whether the host reads what is on the device in a loop: each of its turns is a program of its own then."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.rates import ALWAYS
 from xlalint.lowering import ir
 
@@ -36,15 +37,16 @@ class LoopTurns:
 
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
     at each turn, `called` the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
-    compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, once somebody
-    asked. `around` is the lasting loop around it. `joined` are tensors that a turn makes longer, by place, each with the
-    statement and the name.
+    compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, `calls` the
+    last names of what it calls, once somebody asked. `around` is the lasting loop around it. `joined` are tensors that a turn makes longer,
+    by place, each with the statement and the name.
     """
 
     __slots__ = (
         "added",
         "around",
         "called",
+        "calls",
         "dispatches",
         "is_innermost",
         "joined",
@@ -66,6 +68,17 @@ class LoopTurns:
         self.joined: dict[int, tuple[int, Value, ir.Node]] = {}
         self.dispatches = self.takes_many = False
         self.added: frozenset[str] | None = None
+        self.calls: frozenset[str] | None = None
+
+    def list_calls(self) -> frozenset[str]:
+        """The last names of what the outermost loop around calls in its turns."""
+        outer = self
+        while outer.around is not None:
+            outer = outer.around
+        if outer.calls is None:
+            called = (one.func for one in ir.walk(outer.loop.body) if isinstance(one, ir.Call))
+            outer.calls = frozenset(map(last_name, called))
+        return outer.calls
 
 
 class Loops:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Mapping as AnyMapping
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
@@ -68,6 +68,7 @@ from xlalint.interpreter.dispatch_loops import (
     loops_over_steps,
     mark_of,
     mark_result,
+    of_earlier_turn,
     takes_many_steps,
     takes_no_turns,
     unrolls_steps,
@@ -904,7 +905,13 @@ class Interpreter:
         mark = ""
         if frame.loops.dispatches:
             mark = mark_of(args)
-            args = tuple([handed_on(value, 0, within=frame.loops.lasting) for value in args])
+            traced = bool(compiled_by(func))  # a tracer reads nothing that is being computed
+            args = tuple(
+                [
+                    of_earlier_turn(value) if traced else handed_on(value, 0, within=frame.loops.lasting)
+                    for value in args
+                ]
+            )
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
             args = self._leave_static(info, tuple([as_traced(value, traced_by) for value in args]))
@@ -989,8 +996,11 @@ class Interpreter:
         return mark_result(returned, framework, depth, whole=True, trains=trains)
 
     def _trains(self, frame: Frame, step: Context, names: frozenset[str]) -> bool:
-        """Return whether a step that a loop takes changes what is trained, or the code around the loop does with what it gave."""
-        around = frame.function.ir.calls if frame.function is not None else frame.module.unit.calls
+        """Return whether a step that a loop takes changes what is trained, or the loops around it do with what it gave."""
+        if frame.loops.turn is not None:
+            around: Iterable[str] = frame.loops.turn.list_calls()
+        else:
+            around = frame.function.ir.calls if frame.function is not None else frame.module.unit.calls
         return not names.isdisjoint(around) or leads_to(step, names)
 
     def _enter_from_branch(

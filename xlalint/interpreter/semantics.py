@@ -88,6 +88,7 @@ class Semantics:
     - `of_argument(call, spec, node)` is a case as it is for the expression that is passed: an argument of the graph, or what it computes.
     - `withholds(call, spec)` is true of a call that the program has set not to do what a table says of it.
     - `part_of(interpreter, name)` is what an attribute of a tensor gives that no tensor has: the tracer passes objects that hold tensors.
+    - `is_setting(interpreter, name)` says whether an attribute of what a compiled function gave is none of its tensors.
       `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
       Of these, what `concrete` ones pass has values that Python may ask for.
@@ -180,6 +181,7 @@ class Semantics:
         withholds: Callable[[LibraryCall, Spec], bool] | None = None,
         of_argument: Callable[[LibraryCall, Spec, ir.Node], Spec] | None = None,
         part_of: Callable[[Interpreter, str], Value] | None = None,
+        is_setting: Callable[[Interpreter, str], bool] | None = None,
         of_record: Callable[[Interpreter, Instance], Value] | None = None,
         formatted: Callable[[Frame, Value, ir.Node, int, bool], None] | None = None,
         branched: Callable[[Frame, Branch], None] | None = None,
@@ -282,6 +284,7 @@ class Semantics:
         self.withholds = withholds
         self.of_argument = of_argument
         self.part_of = part_of
+        self.is_setting = is_setting
         self.of_record = of_record
         self.formatted = formatted
         self.branched = branched

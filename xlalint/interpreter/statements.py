@@ -435,6 +435,8 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
         if not falls:
             frame.env = dict(exits[0])
         frame.merge(exits)
+    if lasts and frame.loops.dispatches:
+        frame.ends_turns()
     frame.loops.break_envs, frame.loops.continue_envs, _ = outer
     return falls or bool(exits)
 

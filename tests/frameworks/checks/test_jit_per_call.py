@@ -136,7 +136,18 @@ SILENT = {
             make(k)(x)
         """,
 }
+NET = "class Net:\n    def f(self, x):\n        return x\nnet = Net()\nfor x in xs:\n    "
+SILENT |= {
+    "a method, of which equinox compares the parts": NET + "eqx.filter_jit(net.f)(x)",
+    "what equinox makes of a method": NET + "eqx.filter_jit(eqx.filter_vmap(net.f))(x)",
+    "what equinox makes of a function": "for x in xs:\n    eqx.filter_jit(eqx.filter_value_and_grad(f))(x)",
+    "what equinox makes of a partial, which has parts": (
+        "for x in xs:\n    eqx.filter_jit(eqx.filter_vmap(jax.tree_util.Partial(f, k=2)))(x)"
+    ),
+}
 FOUND = {
+    "what equinox makes of a lambda": ("for x in xs:\n    eqx.filter_jit(eqx.filter_vmap(lambda y: f(y)))(x)", [2]),
+    "what JAX makes of a function, given to equinox": ("for x in xs:\n    eqx.filter_jit(jax.grad(f))(x)", [2]),
     "in a method, which a loop calls": (
         "class Engine:\n    def load(self, k):\n        return jax.jit(lambda: jnp.zeros(k))()\n"
         "engine = Engine()\nfor k in ks:\n    engine.load(k)",

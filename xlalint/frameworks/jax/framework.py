@@ -20,6 +20,7 @@ _SEMANTICS = Semantics(
     indexer="at",
     kernels=("jax.experimental.pallas", "jax._src.pallas"),
     part_of=structures.part_of,
+    is_setting=structures.is_setting,
     of_record=structures.of_record,
     formatted=calls.report_format,
     static=calls.static_parameters,

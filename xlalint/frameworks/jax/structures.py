@@ -11,6 +11,7 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Function,
     Instance,
+    LibrarySymbol,
     Tensor,
     Value,
     answer,
@@ -25,11 +26,13 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.interpreter import Interpreter
-    from xlalint.program.linker import ClassInfo
+    from xlalint.program.linker import ClassInfo, ModuleInfo, Program
 
 STATE = "flax.training.train_state.TrainState"
 # What named tuples and dataclasses have beside their fields.
 _OF_RECORDS = ("_replace", "_asdict", "replace")
+# Objects that hold arrays and are asked for by themselves: `if state.dynamic_scale:`.
+_OF_TRAINING = ("flax.training.dynamic_scale.", "optax.GradientTransformation", "typing.Callable")
 # Decorators and bases of classes of which the fields are leaves, numbers too.
 _REGISTERED = ("flax.struct.", "chex.dataclass", "jax.tree_util.register_dataclass")
 
@@ -47,7 +50,39 @@ def part_of(interpreter: Interpreter, name: str) -> Value:
         return answer(leaf)
     if hasattr(dict, name):
         return method(mapping((), leaf), name)
-    return join(leaf, UNKNOWN)
+    return UNKNOWN if is_setting(interpreter, name) else join(leaf, UNKNOWN)
+
+
+def is_setting(interpreter: Interpreter, name: str) -> bool:
+    """Return whether a field holds no array: a state of training says so by its name, the program's classes by their declarations."""
+    what = interpreter.apis.class_attribute(STATE, name)
+    if what is not None and what.kind != "tree":
+        return True
+    return name in interpreter.program.answer(_list_settings, interpreter.program.modules[0])
+
+
+def _list_settings(_: ModuleInfo, program: Program) -> frozenset[str]:
+    """The names of fields that hold no array in any class of the program that declares them."""
+    settings: set[str] = set()
+    others: set[str] = set()
+    for module in program.modules[: program.linted]:
+        for field in module.answers(_declared_fields):
+            if isinstance(field.target, ir.Name):
+                held = _is_static(field.value) or _is_of_training(program, module, field.annotation)
+                (settings if held else others).add(field.target.id)
+    return frozenset(settings - others)
+
+
+def _declared_fields(module: ModuleInfo) -> tuple[ir.AnnAssign, ...]:
+    """The fields that the classes of a module declare."""
+    statements = [one for klass in module.classes for one in ir.decode_body(klass.ir.body)]
+    return tuple(one for one in statements if isinstance(one, ir.AnnAssign))
+
+
+def _is_of_training(program: Program, module: ModuleInfo, annotation: ir.Node) -> bool:
+    """Return whether a field is declared an object of a library that trains: a scale of losses is no array, whatever it holds."""
+    resolved = [program.resolve(module, one) for one in ir.walk(annotation) if isinstance(one, (ir.Name, ir.Attr))]
+    return any(isinstance(one, LibrarySymbol) and one.name.startswith(_OF_TRAINING) for one in resolved)
 
 
 def of_record(interpreter: Interpreter, value: Instance) -> Value:
@@ -62,7 +97,8 @@ def of_record(interpreter: Interpreter, value: Instance) -> Value:
         for statement in ir.decode_body(klass.ir.body):
             if isinstance(statement, ir.AnnAssign) and isinstance(statement.target, ir.Name):
                 name = statement.target.id
-                if not (_is_static(statement.value) or _makes_static(interpreter, klass, statement.value)):
+                static = _is_static(statement.value) or _makes_static(interpreter, klass, statement.value)
+                if not (static or _is_of_training(interpreter.program, klass.module, statement.annotation)):
                     known[name] = map_leaves(known.get(name, body.get(name, UNKNOWN)), _as_leaf)
     return instance(value.klass, tuple(sorted(known.items(), key=lambda item: item[0])), value.made)
 
