@@ -578,7 +578,7 @@ class Interpreter:
             value = self.parameter(info, position, defaults[position])
             default = defaults[position]
             replaced = param.kind in ("", "/", "k") and position not in kept and (only is None or position in only)
-            replaced = replaced and not binds_itself(param)
+            replaced = replaced and not binds_itself(info, param)
             if traced_by and default is not None and (is_shape(default) or (replaced and is_choice(default))):
                 value = default  # a tracer replaces what is passed; nothing says that this is
             values.append(self.as_argument(value, traced_by) if traced_by and replaced else value)

@@ -225,9 +225,14 @@ def is_shape(default: Value) -> bool:
     return type(default) is Sequence and default.items is not None and all(type(one) is Const for one in default.items)
 
 
-def binds_itself(param: ir.Param) -> bool:
-    """Return whether a parameter keeps what a name of the code around is, where the function is made: `def step(x, task=task)`."""
-    return type(param.default) is ir.Name and param.default.id == param.name
+def binds_itself(info: FunctionInfo, param: ir.Param) -> bool:
+    """Return whether a parameter keeps what the code around has where the function is made: `def step(x, task=task)`.
+
+    The defaults of a lambda are there for that, `lambda x, c=config: …`: who calls it passes the others.
+    """
+    if param.default is None:
+        return False
+    return info.name == "<lambda>" or (type(param.default) is ir.Name and param.default.id == param.name)
 
 
 def is_choice(default: Value) -> bool:

@@ -159,6 +159,19 @@ SILENT = {
 
         run()
         """,
+    "settings that a lambda keeps": """
+        settings = {"power": 3}
+
+        def loss(p, x, settings):
+            return jnp.sum(p * x) if settings["power"] > 1 else jnp.sum(p)
+
+        def run(x: jax.Array):
+            go = jax.jit(jax.grad(lambda p, x, kept=settings: loss(p, x, kept)))
+            each = jax.jit(jax.vmap(lambda p, x, kept=settings: loss(p, x, kept)))
+            return go(x, x), each(x, x)
+
+        run(jnp.ones((3, 2)))
+        """,
     "a default that the gradient is not called with another for": """
         def problem(ts):
             def simulate(alpha, save=False):
@@ -543,6 +556,15 @@ FOUND = {
             return hk.Linear(3)(x)
         """,
         ["XLA101"],
+    ),
+    "settings that a lambda is passed": (
+        """
+        def loss(p, x, settings):
+            return jnp.sum(p * x) if settings["power"] > 1 else jnp.sum(p)
+
+        go = jax.jit(jax.grad(lambda p, x, settings: loss(p, x, settings)))
+        """,
+        ["XLA105"],
     ),
     "what is passed beside what a function keeps": (
         """
