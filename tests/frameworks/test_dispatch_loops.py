@@ -468,7 +468,7 @@ FOUND = {
     "of a function that another one makes, in a method": (
         "def make(net):\n    @jax.jit\n    def score(params, b):\n        return net(params, b).sum()\n\n    return score\n\n"
         "class Judge:\n    def __init__(self, net):\n        self.score = make(net)\n\n    def run(self, params, loader):\n"
-        "        total = 0\n        for b in loader:\n            total += float(self.score(params, b))\n        yield total"
+        "        for b in loader:\n            yield float(self.score(params, b))"
     ),
     "arrays that a loop copies, of an object that a method changes": (
         "class Model:\n    def __init__(self, params):\n        self.params = params\n\n    def learn(self, b):\n"
@@ -628,6 +628,9 @@ FOUND = {
     ),
     "at module level, a number that a script adds up": (
         "score = jax.jit(lambda x, y: jnp.mean(x - y))\ntotal = 0.0\nfor x, y in load():\n    total += float(score(x, y))"
+    ),
+    "a number that is added up, of what each turn changes": (
+        "def fit(s, data):\n    total = 0.0\n    for x in data:\n        s, loss = update(s, x)\n        total += float(loss)"
     ),
     "at module level": "p = {'w': jnp.ones(3)}\nfor b in load():\n    p, m = step(p, b)\n    total = float(m['loss'])",
 }

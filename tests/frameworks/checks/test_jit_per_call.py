@@ -138,6 +138,20 @@ SILENT = {
 }
 NET = "class Net:\n    def f(self, x):\n        return x\nnet = Net()\nfor x in xs:\n    "
 SILENT |= {
+    "within what a compiled method calls": """
+        class Solver:
+            @partial(jax.jit, static_argnums=0)
+            def tell(self, x):
+                return self._tell(x)
+            def _tell(self, x):
+                @jax.jit
+                def infer(y):
+                    return y * 2
+                return infer(x)
+        solver = Solver()
+        for x in xs:
+            solver.tell(x)
+        """,
     "a method, of which equinox compares the parts": NET + "eqx.filter_jit(net.f)(x)",
     "what equinox makes of a method": NET + "eqx.filter_jit(eqx.filter_vmap(net.f))(x)",
     "what equinox makes of a function": "for x in xs:\n    eqx.filter_jit(eqx.filter_value_and_grad(f))(x)",

@@ -124,6 +124,8 @@ def _judge(
     """Report what is made in a loop and used in that very loop; or in a function, and used there once."""
     from xlalint.frameworks.checks.call_site import report
 
+    if frame.interpreter.tracing:
+        return  # a tracer makes it a part of what it traces: nothing there is compiled by itself
     loops = loops_around(frame, node)
     if name and not _used_beside(frame, name, loops):
         return
