@@ -29,6 +29,8 @@ SILENT = {
     ),
     "a number of the host's before a static shape": "return tf.reshape(x, tf.concat([[Own.size, -1], x.shape[1:]], 0))",
     "as often as a shape says": "return tf.repeat(x, tf.ones(4, tf.int32) * tf.shape(x)[1])",
+    "a number, as often as a static shape says": "return tf.reshape(x, tf.repeat(3, len(x.shape)))",
+    "parts of one size": "return tf.split(x, num_or_size_splits=tf.repeat(3, x.shape[1] // 3), axis=1)",
     "as often as a setting says": "n = tf.shape(x)[0]\n    return tf.repeat(x, tf.ones([n], tf.int32) * Own.width, axis=0)",
     "a rounded part of a shape, by Keras": (
         "n = keras.ops.shape(x)[1]\n    m = keras.ops.cast(keras.ops.ceil(n / 4), 'int32')\n"
@@ -41,6 +43,7 @@ SILENT = {
     "rows of a shape": "n, m = tf.unstack(tf.shape(x))\n    return tf.reshape(x, [m, n])",
 }
 FOUND = {
+    "numbers, each as often as a list says": "return tf.reshape(x, tf.repeat([6, 6], [1, 1]))",
     "a value": "return tf.zeros([tf.reduce_max(lengths)])",
     "a shape and a value": "return tf.zeros([tf.maximum(tf.shape(x)[0], tf.reduce_max(lengths))])",
     "a value of a constant's type": "return tf.zeros([tf.cast(tf.reduce_max(x), tf.int32)])",

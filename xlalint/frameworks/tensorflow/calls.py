@@ -77,6 +77,20 @@ def _fill(name: str) -> Special:
     return run
 
 
+def _repeat(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Repeat each element as often as one number says: the compiler knows what it gives where it knows the elements.
+
+    Of a list of numbers it does not (TensorFlow 2.21).
+    """
+    result = run_function(frame, "tensorflow.repeat", arguments, node)
+    given = dict(zip(("input", "repeats"), arguments.args, strict=False)) | arguments.keywords
+    elements, times = given.get("input", UNKNOWN), given.get("repeats", UNKNOWN)
+    known = elements is not UNKNOWN and all(part.static for part in tensors(elements))
+    if type(result) is not Tensor or type(times) not in (Const, Host) or not known:
+        return result
+    return tensor(result.framework, result.dtype, result.rank, result.place, result.sure, static=True)
+
+
 # Run on shapes under `jit_compile=True` (TensorFlow 2.21): what they give may be a shape. Of `boolean_mask` and `while_loop` it may not.
 _FOLDED_ONLY_HERE: Final = (
     "constant",
@@ -156,5 +170,6 @@ FOLDED: Final = frozenset(
 FUNCTIONS: Final[dict[str, Special]] = {
     "tensorflow.squeeze": _squeeze,
     **{name: _fill(name) for name in ("tensorflow.ones", "tensorflow.zeros")},
+    "tensorflow.repeat": _repeat,
     **{name: _on_host(name) for name in ("tensorflow.numpy_function", "tensorflow.py_function")},
 }
