@@ -260,38 +260,82 @@ STEPS = (
     "        optimizer.step()\n        {}\n"
 )
 GIVEN = "only if it is given what is on the device"
+MASK = READ.replace("float(y.max())", "y[y > 0]")
+SCRIPT = "for one in pickle.load(path):\n    read(one)\n"
+NET = "class Net(nn.Module):\n    def forward(self, x):\n        return read(x)\nNet()\n"
+HOOKS = "import lightning\nclass Net(lightning.LightningModule):\n    def training_step(self, x):\n        return read(x)\nNet()\n"
+EVALUATING = "def test(net, batches):\n    net.eval()\n    for x in batches:\n        read(net(x.to('cuda')))\n"
+KEEPS = "    def run(self, name):\n        return getattr(self, name).shape\nBox()\n"
+GETS = "    def run(self, name):\n        return getattr(self, name)()\nBox()\n"
+APART = "in code to which no step of this program leads"
 
 
 @pytest.mark.parametrize(
     ("part", "step", "script", "severity"),
     [
-        pytest.param(READ, "pass", "for one in pickle.load(path):\n    read(one)\n", "info", id="by the host"),
-        pytest.param(
-            READ, "read(loss)", "for one in pickle.load(path):\n    read(one)\n", "warning", id="by steps too"
-        ),
+        pytest.param(READ, "read(loss)", SCRIPT, "warning", id="by steps"),
+        pytest.param(READ, "apply(read)", "", "warning", id="by what steps hand it to"),
+        pytest.param(READ, "more(loss)", "def more(y):\n    return read(y)\n", "warning", id="by what steps call"),
         pytest.param(READ, "pass", "apply(read)\n", "warning", id="by who knows what"),
+        pytest.param(READ, "pass", "ALL = {'max': read}\n", "warning", id="by its name in a table"),
         pytest.param(READ, "pass", "getattr(part, name)()\n", "warning", id="by a name that is put together"),
-        pytest.param(
-            READ.replace("float(y.max())", "y[y > 0]"),
-            "pass",
-            "for one in pickle.load(path):\n    read(one)\n",
-            "warning",
-            id="no reading",
-        ),
-        pytest.param(BOX, "pass", "for one in pickle.load(path):\n    Box().read(one)\n", "warning", id="a method"),
+        pytest.param(MASK, "pass", "@register\ndef more(y):\n    read(y)\n", "warning", id="by what is decorated"),
+        pytest.param(MASK, "pass", NET, "warning", id="by a model"),
+        pytest.param(MASK, "pass", HOOKS, "warning", id="by what a framework calls"),
+        pytest.param(MASK, "pass", EVALUATING, "warning", id="by evaluations"),
+        pytest.param(BOX, "Box().read(loss)", "", "warning", id="a method by steps"),
+        pytest.param(BOX + GETS, "pass", "", "warning", id="a method of what looks its methods up"),
+        pytest.param(BOX + KEEPS, "pass", "", "info", id="a method of what looks attributes up"),
+        pytest.param(READ, "pass", SCRIPT, "info", id="by the host"),
+        pytest.param(MASK, "pass", SCRIPT, "info", id="by the host, no reading"),
+        pytest.param(BOX, "pass", SCRIPT.replace("read(", "Box().read("), "info", id="a method by the host"),
     ],
 )
-def test_what_no_step_was_seen_to_give_is_information(
-    part: str, step: str, script: str, severity: str, tmp_path: Path
-) -> None:
+def test_to_what_no_step_leads_is_information(part: str, step: str, script: str, severity: str, tmp_path: Path) -> None:
     run = (
         "import part, pickle\nfrom part import *\n"
         + STEPS.format(step)
         + script
         + "if __name__ == '__main__':\n    main(1, 2, 3)\n"
     )
-    (found,) = [one for one in check(tmp_path, {"part.py": part, "run.py": run}) if one.filename.endswith("part.py")]
-    assert (found.severity, GIVEN in found.message) == (severity, severity == "info")
+    found = [one for one in check(tmp_path, {"part.py": part, "run.py": run}) if one.filename.endswith("part.py")]
+    assert [(one.severity, APART in one.message) for one in found] == [(severity, severity == "info")]
+
+
+@pytest.mark.parametrize(
+    ("setup", "severity"),
+    [
+        pytest.param({"setup.py": "from setuptools import setup\nsetup(name='lib')\n"}, "warning", id="of a library"),
+        pytest.param({}, "info", id="of a program"),
+    ],
+)
+def test_others_call_what_a_library_offers(setup: dict[str, str], severity: str, tmp_path: Path) -> None:
+    run = "from lib.part import read\n" + STEPS.format("pass") + MAIN.replace("main()", "main(1, 2, 3)")
+    files = {"lib/__init__.py": "", "lib/part.py": MASK, "run.py": run, **setup}
+    found = [one for one in check(tmp_path, files) if one.filename.endswith("part.py")]
+    assert [one.severity for one in found] == [severity]
+
+
+SCRIPTS = {
+    "that shows what it offers": (RUN + MAIN, "warning"),
+    "that trains": (HEAD + STEPS.format("pass") + MAIN.replace("main()", "main(1, 2, 3)"), "info"),
+}
+
+
+@pytest.mark.parametrize("case", SCRIPTS)
+def test_a_script_in_a_package(case: str, tmp_path: Path) -> None:
+    text, severity = SCRIPTS[case]
+    files = {"lib/__init__.py": "", "lib/part.py": READ, "lib/run.py": "from lib.part import read\n" + text}
+    found = [one for one in check(tmp_path, files) if one.filename.endswith("part.py")]
+    assert [one.severity for one in found] == [severity]
+
+
+def test_scripts_beside_a_library_that_trains_are_no_program(tmp_path: Path) -> None:
+    trains = HEAD + STEPS.format("pass") + "def offer(y: torch.Tensor):\n    return float(y.max())\n"
+    found = check(
+        tmp_path, {"lib/__init__.py": "from lib.part import offer\n", "lib/part.py": trains, "run.py": RUN + MAIN}
+    )
+    assert [one.severity for one in found if one.code == "XLA302" or one.code == "XLA301"] == ["warning"]
 
 
 def test_without_loops_over_steps_all_that_takes_tensors_counts(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ _HOOKS: Final = {
     "evaluation": Frequency.EVALUATION,
     "step": Frequency.STEP,
 }
+_IF_CALLED: Final = "in code to which no step of this program leads"
 _UNCALLED: Final = "in code that nothing in this program calls"
 _PORTED: Final = "trains in a loop: what it does is judged as if its device were the target's"
 _NO_GRADIENT: Final = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
@@ -243,7 +244,10 @@ class Roots:
         )
         often, where = self._frequency(candidate), self._only(candidate)
         unreached = candidate.why == TAKES_TENSORS and info.owner is None and interpreter.occasions.shows_calls(info)
-        interpreter.roots.append(RootContext(context, candidate.why, tier, candidate.tracer, often, where, unreached))
+        if_called = self._if_called(candidate, often)
+        interpreter.roots.append(
+            RootContext(context, candidate.why, tier, candidate.tracer, often, where, unreached, if_called)
+        )
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:
             self._enter_returned(context, called, where)
@@ -281,6 +285,12 @@ class Roots:
         if self.interpreter.occasions.of(candidate.info) is Occasion.NEVER:
             return _UNCALLED
         return self.interpreter.asked_for.of(candidate.info)
+
+    def _if_called(self, candidate: Candidate, often: Frequency) -> str:
+        """Return on which condition a root runs at steps, in words, if no step of the program leads there; "" of others."""
+        if candidate.why != TAKES_TENSORS or often is not Frequency.CALL:
+            return ""
+        return "" if self.interpreter.occasions.may_step(candidate.info) else _IF_CALLED
 
     def _enter_returned(self, outer: Context, called: Called, only: str) -> None:
         """Enter the functions that a library's function makes and returns, alone or several: who gets them calls them."""

@@ -197,10 +197,10 @@ class RootContext:
 
     Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count. `frequency` says how often it
     runs, `only` in words where, if not in every run. `unreached`: the program shows all calls of the function, and nothing that drives a
-    device was seen to lead there.
+    device was seen to lead there. `if_called` says the same of one to which no step leads, in words.
     """
 
-    __slots__ = ("context", "frequency", "only", "tier", "tracer", "unreached", "why")
+    __slots__ = ("context", "frequency", "if_called", "only", "tier", "tracer", "unreached", "why")
 
     def __init__(
         self,
@@ -211,9 +211,11 @@ class RootContext:
         frequency: Frequency = Frequency.STEP,
         only: str = "",
         unreached: bool = False,
+        if_called: str = "",
     ) -> None:
         self.context = context
         self.unreached = unreached
+        self.if_called = if_called
         self.why = why
         self.tier = tier
         self.tracer = tracer

@@ -20,6 +20,7 @@ from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.call_rates import CallRates
 from xlalint.interpreter.device_loops import last_name, loops
 from xlalint.interpreter.drivers import Drivers, Role
+from xlalint.interpreter.step_reach import find_stepped
 from xlalint.interpreter.transforms import find_transforms
 from xlalint.interpreter.uncalled import Holder, Uncalled
 from xlalint.lowering import ir
@@ -61,6 +62,7 @@ class Occasions:
         self._states: dict[int, str] = {}
         self._often: dict[FunctionInfo, Frequency] = {}
         self._named: frozenset[FunctionInfo] = frozenset()
+        self._stepped: frozenset[FunctionInfo] | None = None  # None where nothing drives a device
         self._rates: CallRates | None = None
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
@@ -85,6 +87,12 @@ class Occasions:
         self._work_out()
         self._program.reader.current.occasions |= info.module.bit
         return info in self._named
+
+    def may_step(self, info: FunctionInfo) -> bool:
+        """Return whether steps of the program may lead to a function: always, if users start none of it, or it holds no loop over steps."""
+        self._work_out()
+        self._program.reader.current.occasions |= info.module.bit
+        return self._stepped is None or info in self._stepped
 
     def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
         """Return the functions that are called only where something is asked for, with that."""
@@ -133,6 +141,10 @@ class Occasions:
             told[info.module.index].append(f"{info.ir.qualname}\0often\0{often:d}")
         for info in self._named:
             told[info.module.index].append(f"{info.ir.qualname}\0named")
+        if self._stepped is not None:
+            for info in self._calls:
+                if info not in self._stepped:
+                    told[info.module.index].append(f"{info.ir.qualname}\0no step")
         self._states = {index: "\n".join(sorted(those)) for index, those in told.items()}
 
     def _find_seldom(self, functions: list[FunctionInfo]) -> dict[FunctionInfo, Occasion]:
@@ -185,6 +197,9 @@ class Occasions:
         named = self.uncalled.find_called_by_name()
         if self._drives_anything():
             self._named = frozenset([info for info in named if info.owner is None and self._only_calls(info)])
+        if self.uncalled.leads_to_steps():
+            modules, unseen = self._program.modules[: self._program.linted], self.uncalled.may_be_called_unseen
+            self._stepped = find_stepped(self._calls, modules, self._drivers, self.uncalled.holders, unseen)
         self._rates = CallRates(self._drivers, callers, self.uncalled.holders, named)
         for info in self._calls:
             often = self._rates.of(info) if info not in seldom and self._drivers.may_drive(info.module) else None

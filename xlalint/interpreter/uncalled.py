@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Union
 
 from xlalint.abstract.values import Module
 from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.drivers import Role
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
@@ -56,6 +57,9 @@ class Uncalled:
         self._nested: list[FunctionInfo] = []
         self._uncalled: set[FunctionInfo] = set()
         self.holders: dict[str, set[Holder]] = {}
+        self._leads: bool | None = None
+        self._open: set[ModuleInfo] = set()
+        self._libraries: set[ModuleInfo] = set()
 
     def find(self) -> set[FunctionInfo]:
         """Return the functions that nothing names but themselves and one another, and the methods of classes that are never made."""
@@ -63,9 +67,11 @@ class Uncalled:
             return set()
         functions = [info for module in self._modules for info in module.functions]
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
-        looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
+        looked_up, joined = self._find_open(), self._find_joined()
+        installed = self._find_libraries()
+        self._open, self._libraries = looked_up, installed
         holders = self.holders = self._find_holders()
-        own = [i for i in functions if i.module in joined and _folder_of_package(i.module) not in installed]
+        own = [info for info in functions if info.module in joined and info.module not in installed]
         self._candidates = {
             info: info.module in looked_up for info in own if self._may_be_uncalled(info, info.module in looked_up)
         }
@@ -84,6 +90,14 @@ class Uncalled:
             uncalled |= fresh
         self._uncalled = uncalled
         return uncalled
+
+    def may_be_called_unseen(self, info: FunctionInfo) -> bool:
+        """Return whether a function may be called by what does not name it, after `find`: by who imports a library, by the library of which
+        its class derives, by a name that is put together."""
+        owner = info.owner
+        if info.module in self._libraries or not self._is_plain(owner):
+            return True
+        return info.module in self._open if owner is None else _calls_what_it_looks_up(owner)
 
     def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
         """Return the functions that are called only where something is asked for, with that, after `find`; `names_off` are the names that a
@@ -138,6 +152,24 @@ class Uncalled:
         """Return whether a user starts a module of the program: else it is a library."""
         return any(map(self._is_script, self._modules))
 
+    def leads_to_steps(self) -> bool:
+        """Return whether a module that a user starts holds a loop over steps, or imports one that does, over others too."""
+        if self._leads is None:
+            self._leads = self._find_leading()
+        return self._leads
+
+    def _find_leading(self) -> bool:
+        seen = set(filter(self._is_script, self._modules))
+        todo = list(seen)
+        while todo:
+            module = todo.pop()
+            if self._drives(module):
+                return True
+            new = set(self._list_imported(module)) - seen
+            seen |= new
+            todo += new
+        return False
+
     def find_closed(self) -> set[FunctionInfo]:
         """Return the functions that nothing but code of the program calls, as far as it says: no others import them, none is looked up by
         a name that is put together, and no library calls a method of its class."""
@@ -168,9 +200,10 @@ class Uncalled:
         )
 
     def _is_script(self, module: ModuleInfo) -> bool:
-        """Return whether a module is one that a user starts: it stands in no package, and does something where it is the main one."""
+        """Return whether a module is one that a user starts: it does something where it is the main one. In a package some of these
+        only show what it offers: there one holds a loop over steps."""
         if module.package or module.unit.is_package:
-            return False
+            return _MAIN in module.unit.body and not module.testing and self._drives(module)
         if _MAIN in module.unit.body:
             return True
         return self._drivers.drives_module(module) and not self._drivers.runs_at_once(module)
@@ -221,6 +254,20 @@ class Uncalled:
                         self._imported_by[info] = imported
                         late |= imported
         return {module for name, module in rest.items() if name in late}
+
+    def _find_libraries(self) -> set[ModuleInfo]:
+        """Find the modules of packages that are installed for others to import: not of those that drive a device themselves."""
+        installed = _find_installed(self._modules)
+        if not installed:
+            return set()
+        inside = [(module, (_folder_of_package(module), module.name.partition(".")[0])) for module in self._modules]
+        driving = {package for module, package in inside if package[0] in installed and self._drives(module)}
+        return {module for module, package in inside if package[0] in installed and package not in driving}
+
+    def _drives(self, module: ModuleInfo) -> bool:
+        """Return whether a module holds a loop over steps."""
+        drivers = self._drivers
+        return drivers.drives_module(module) or any(drivers.role(info) is Role.LOOPS for info in module.functions)
 
     def _list_imported_in(self, info: FunctionInfo) -> frozenset[str]:
         """The names of modules that a function's own statements import, of those that no module's do."""
@@ -308,7 +355,7 @@ class Uncalled:
             return not looked_up
         if not self._is_plain(owner):
             return False
-        if any("getattr" in module.functions[index].ir.calls for index in owner.ir.methods.values()):
+        if _looks_up_methods(owner):
             return False
         return not (looked_up and _is_called_by_python(info))
 
@@ -331,6 +378,27 @@ def _is_never_made(klass: ClassInfo, holders: dict[str, set[Holder]], uncalled: 
 
 def _methods_of(klass: ClassInfo) -> set[Holder]:
     return {klass.module.functions[index] for index in klass.ir.methods.values()}
+
+
+def _looks_up_methods(owner: ClassInfo) -> bool:
+    """Return whether methods of a class may call others by names that are put together."""
+    return any("getattr" in owner.module.functions[index].ir.calls for index in owner.ir.methods.values())
+
+
+def _calls_what_it_looks_up(owner: ClassInfo) -> bool:
+    """Return whether methods of a class call what they look up by names that are put together: `getattr(self, name)(x)`."""
+    methods = (owner.module.functions[index] for index in owner.ir.methods.values())
+    for nodes in (ir.walk(method.body) for method in methods if "getattr" in method.ir.calls):
+        given = (one for one in nodes if type(one) is ir.Assign and _is_looked_up(one.value))
+        names = {path_of(target) for one in given for target in one.targets} - {""}
+        called = [one.func for one in nodes if type(one) is ir.Call]
+        if any(_is_looked_up(func) or path_of(func) in names for func in called):
+            return True
+    return False
+
+
+def _is_looked_up(node: ir.Node) -> bool:
+    return type(node) is ir.Call and path_of(node.func) == "getattr"
 
 
 def _is_called_by_python(info: FunctionInfo) -> bool:
