@@ -824,3 +824,148 @@ train(torch.utils.data.DataLoader(load()))
 def test_of_what_a_caller_says_is_due(told: str, frequency: str) -> None:
     found = {finding.frequency for finding in check(TOLD.format(told)) if finding.code == "XLA301"}
     assert found == {frequency}
+
+
+MODEL = """
+class Net(nn.Module):
+    def forward(self, x, rest):
+        x = torch.relu(x)
+        {body}
+"""
+OTHER = MODEL.replace("nn.Module", "Base").replace("self, x", "self, x: torch.Tensor")
+
+
+@pytest.mark.parametrize(
+    ("model", "body", "frequency"),
+    [
+        pytest.param(MODEL, "if self.training:\n            x.max().item()", "step", id="where it is trained"),
+        pytest.param(MODEL, "if self.training or rest:\n            x.max().item()", "step", id="where it may be"),
+        pytest.param(MODEL, "if not self.keeping:\n            x.max().item()", "step", id="by another attribute"),
+        pytest.param(MODEL, "if not rest.training:\n            x.max().item()", "step", id="by another model's"),
+        pytest.param(OTHER, "if not self.training:\n            x.max().item()", "call", id="of no model"),
+        pytest.param(
+            MODEL, "if not self.training or rest:\n            x.max().item()", "step", id="where it is not, or may be"
+        ),
+        pytest.param(MODEL, "if not self.training:\n            x.max().item()", "evaluation", id="where it is not"),
+        pytest.param(
+            MODEL,
+            "if rest and not self.training:\n            x.max().item()",
+            "evaluation",
+            id="where it is not, at times",
+        ),
+        pytest.param(
+            MODEL, "if self.training:\n            return x\n        x.max().item()", "evaluation", id="behind a return"
+        ),
+        pytest.param(
+            MODEL,
+            "if self.training or rest:\n            pass\n        else:\n            x.max().item()",
+            "evaluation",
+            id="else",
+        ),
+    ],
+)
+def test_a_model_that_is_not_trained_is_evaluated(model: str, body: str, frequency: str) -> None:
+    assert [one.frequency for one in check(model.format(body=body))] == [frequency]
+
+
+BY_METHODS = """
+class Trainer:
+    def train(self, batches, optimizer):
+        for i, x in enumerate(batches):
+            self.model(x.to(device)).sum().backward()
+            optimizer.step()
+            if {due}:
+                self.test(batches)
+
+    def test(self, batches):
+        {before}
+        for x in batches:
+            self.predict(x)
+
+    def predict(self, x):
+        y = {net}(x.to(device))
+        print(y.max().item())
+
+if __name__ == "__main__":
+    Trainer(load()).train(load(), load())
+"""
+
+
+@pytest.mark.parametrize(
+    ("due", "before", "net", "frequency"),
+    [
+        ("self.asks(x)", "self.other.eval()", "self.model", "step"),
+        ("self.asks(x)", "self.model.eval()", "torch.relu", "step"),
+        ("self.asks(x)", "self.model.eval()", "self.model", "evaluation"),
+        ("i % 100 == 0", "self.model.eval()", "self.model", "evaluation"),
+    ],
+)
+def test_methods_that_run_a_model_in_a_loop_evaluate_it(due: str, before: str, net: str, frequency: str) -> None:
+    assert [one.frequency for one in check(BY_METHODS.format(due=due, before=before, net=net))] == [frequency]
+
+
+LEARNER = """
+class Learner:
+    def train(self, batches):
+        while self.seen < 9:
+            self.model.eval()
+            self.act(batches)
+            self.learn(batches)
+
+    def act(self, batches):
+        self.seen += 1
+        return self.model(batches)
+
+    def learn(self, batches):
+        for x in batches:
+            loss = self.model(x.to(device)).sum()
+            loss.backward()
+            self.optimizer.step()
+            loss.item()
+
+if __name__ == "__main__":
+    Learner(load()).train(load())
+"""
+
+
+def test_what_learns_beside_a_model_that_is_evaluated_takes_steps() -> None:
+    assert [one.frequency for one in check(LEARNER)] == ["step"]
+
+
+@pytest.mark.parametrize(
+    ("body", "frequency"),
+    [
+        (f"if args.all:\n    {READ}\n    continue", "step"),
+        (f"for p in args.all:\n    if p.done:\n        {READ}\n        break", "step"),
+        (f"if args.all:\n    {READ}\n    break", "epoch"),
+        (f"if args.all:\n    with args.all:\n        if args.more:\n            {READ}\n            break", "epoch"),
+    ],
+)
+def test_what_ends_a_loop_runs_once_for_it(body: str, frequency: str) -> None:
+    assert [one.frequency for one in check(in_steps(body))] == [frequency]
+
+
+STORED = """
+class State:
+    def __init__(self):
+        self.at = 0
+        self.every = 9
+
+class Trainer:
+    def __init__(self):
+        self.state = State()
+
+    def train(self, model, optimizer, batches):
+        for i, x in enumerate(batches):
+            self.state.at = i + len(batches)
+            loss = model(x.to(device)).sum()
+            loss.backward()
+            optimizer.step()
+            if {count} % 100 == 0:
+                loss.item()
+"""
+
+
+@pytest.mark.parametrize(("count", "frequency"), [("self.state.every", "step"), ("self.state.at", "nth-step")])
+def test_a_count_that_a_loop_keeps_in_an_object_counts(count: str, frequency: str) -> None:
+    assert [one.frequency for one in check(STORED.format(count=count))] == [frequency]

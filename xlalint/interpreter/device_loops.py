@@ -49,7 +49,8 @@ class DeviceSteps(NamedTuple):
     `places` are called by what says where tensors are to be. `at_once` are targets whose device runs each operation at once: in a script
     for one of these the turns of any loop are its steps. `objects` are classes of libraries whose objects take a step where they are
     called. `loaders` make what gives batches. `without_gradients` keep none of what is computed under them: a model is run for its
-    results. `keeping` are methods of any model that run nothing of it.
+    results. `keeping` are methods of any model that run nothing of it. `trains` are attributes of a model that say whether it is
+    trained.
     """
 
     steps: frozenset[str] = frozenset()
@@ -66,6 +67,7 @@ class DeviceSteps(NamedTuple):
     loaders: frozenset[str] = frozenset()
     keeping: frozenset[str] = frozenset()
     without_gradients: frozenset[str] = frozenset()
+    trains: frozenset[str] = frozenset()
 
 
 _WITH_BLOCKS: Final = frozenset((ir.For, ir.While, ir.If, ir.With, ir.Try, ir.Match))

@@ -81,7 +81,7 @@ class DrivenBody:
     """The loops of one body, that of a function or of a module, by what they do to the device.
 
     `clears`: some of it may begin new gradients. `at_once`: the body is that of a script whose device runs each operation at once.
-    `run` are the parameters that a function runs as models, `receiver` is what it calls its own object.
+    `run` are the parameters that a function runs as models, and the methods that run one, `receiver` is what it calls its own object.
     """
 
     def __init__(
@@ -430,6 +430,21 @@ class Drivers:
             return False  # what takes a step of training is one, though it may be told to leave that out
         return self._body_of(info).evaluates()
 
+    def _list_running(self, info: FunctionInfo) -> frozenset[str]:
+        """The methods that run a model of their object which a method sets to evaluate, as that calls them in its loops: `self.predict`. Of
+        what leads to steps of training nothing is said."""
+        words = self.words.evaluates
+        if info.owner is None or not info.params or words.isdisjoint(info.ir.calls) or self._roles.get(info, Role.NONE):
+            return frozenset()
+        receiver = f"{info.params[0].name}."
+        models = {path.removeprefix(receiver) for path in find_owners(info.body, words) if path.startswith(receiver)}
+        called = [
+            path_of(one.func) for loop in loops(info.body) for one in ir.walk(loop.body) if isinstance(one, ir.Call)
+        ]
+        found = {path for path in called if path.startswith(receiver)} if models else ()
+        methods = ((path, info.owner.method(path.removeprefix(receiver))) for path in found)
+        return frozenset([path for path, method in methods if method is not None and _runs_own(method, models)])
+
     def _evaluates_itself(self, module: ModuleInfo) -> bool:
         """Return whether a module's own statements may set a model to evaluate."""
         return not self.words.evaluates.isdisjoint(module.unit.calls) and self.may_drive(module)
@@ -708,7 +723,8 @@ class Drivers:
     def _body_of(self, info: FunctionInfo) -> DrivenBody:
         calls, clears = self._calls.get(info, _NO_CALLS), self._clears(info.ir.calls)
         receiver = info.params[0].name if info.owner is not None and info.params else ""
-        return DrivenBody(self.words, calls, info.body, clears, run=self._list_run(info), receiver=receiver)
+        run = self._list_run(info) | self._list_running(info)
+        return DrivenBody(self.words, calls, info.body, clears, run=run, receiver=receiver)
 
     def _note_calls(
         self,
@@ -1061,6 +1077,13 @@ def _runs(loop: Loop, models: Set[str]) -> bool:
     rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
     calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))
     return any(path_of(part) in models for one in calls for part in (one.func, *_given_to(one)))
+
+
+def _runs_own(method: FunctionInfo, models: Set[str]) -> bool:
+    """Return whether a method calls one of these attributes of its object."""
+    receiver = method.params[0].name if method.params else ""
+    paths = {f"{receiver}.{name}" for name in models}
+    return any(isinstance(one, ir.Call) and path_of(one.func) in paths for one in ir.walk(method.body))
 
 
 def _is_under(node: object, words: frozenset[str]) -> TypeGuard[ir.With]:

@@ -50,6 +50,8 @@ from xlalint.interpreter.guards import (
     assigned_once,
     attribute_filled_once,
     begins_count_anew,
+    decides_by,
+    ends_loop,
     fills_once,
     find_ending,
     find_written,
@@ -97,6 +99,7 @@ path, runs once, or catches what the tracer raises."""
 
 _BATCH_HOOKS: Final = ("_step", "_batch_start", "_batch_end")
 _NO_NAMES: Final[frozenset[str]] = frozenset()
+_ASKING_MODEL: Final = frozenset((ir.Attr, ir.Not, ir.Bool))
 
 
 class Frame:
@@ -219,7 +222,11 @@ class Frame:
         test = node.test if turn is None else without_last(node.test, self._find_ending)
         if test is None:
             return self.loops.rate.under(Frequency.EPOCH), self.loops.rate
-        reached = self.rates_of(test)
+        reached = self._rates_if_trained(test, self.rates_of(test))
+        rate = self.loops.rate
+        stepping = rate.floor >= Frequency.EVALUATION and not rate.looped
+        if turn is not None and stepping and ends_loop(node, turn.loop.body):
+            return reached[0].under(Frequency.EPOCH), reached[1]
         if turn is not None and fills_once(node, turn.loop.body):
             return reached[0].under(Frequency.NTH_STEP), reached[1]
         if self.scope.receiver_name and self._fills_attribute_once(node):
@@ -236,6 +243,18 @@ class Frame:
             body = self.interpreter.drivers.within(self.function, self.module)
             self._stepping = body.find_stepping_branches()
         return (self.loops.rate, reached[1]) if node.at in self._stepping else reached
+
+    def _rates_if_trained(self, test: ir.Node, reached: tuple[Rate, Rate]) -> tuple[Rate, Rate]:
+        """Return how often the two branches run: that of a model which runs where it is not trained, in evaluations."""
+        receiver = self.scope.receiver_name
+        if type(test) not in _ASKING_MODEL or not receiver or self.function is None:
+            return reached
+        paths = [f"{receiver}.{name}" for name in self.interpreter.drivers.words.trains]
+        found = decides_by(test, paths, wanted=False)
+        if found is None or self.interpreter.tables.kind(self.function.owner) != "module":
+            return reached
+        evaluation = reached[not found].under(Frequency.EVALUATION)
+        return (evaluation, reached[1]) if found else (reached[0], evaluation)
 
     def _fills_attribute_once(self, node: ir.If) -> bool:
         """Return whether a branch of a method sets up an attribute of its object, which no method but constructors takes back."""

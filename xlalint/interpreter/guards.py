@@ -7,7 +7,7 @@ index of a layer, a size and a setting are no such numbers: code under a test of
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -15,7 +15,7 @@ import msgspec
 
 from xlalint.abstract.values import DUE, UNKNOWN, Const, Function, Host, Instance, Value, members
 from xlalint.analysis.hazard import Frequency
-from xlalint.interpreter.device_loops import last_name, leaves, loops, names_added_to
+from xlalint.interpreter.device_loops import blocks, last_name, leaves, loops, names_added_to
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.interpreter.switches import DefaultOutcome
 from xlalint.lowering import ir
@@ -41,12 +41,13 @@ _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 class Written(NamedTuple):
     """Tells what statements give values to: `added` are the names, attributes and entries of tables to which they add, as these are
     spelled, `counting` the attributes and entries to which they add one, `copies` the names that stand for others alone, with these,
-    `clocks` those that stand for the time alone."""
+    `clocks` those that stand for the time alone, `stored` the attributes that are given another value."""
 
     added: frozenset[str] = frozenset()
     copies: Mapping[str, tuple[ir.Name, ...]] = MappingProxyType({})
     clocks: frozenset[str] = frozenset()
     counting: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
 
 
 class Counting(NamedTuple):
@@ -64,7 +65,7 @@ class Counting(NamedTuple):
 
 def find_written(body: tuple[ir.Statement, ...]) -> Written:
     """Find what statements give values to."""
-    added, counting = set(names_added_to(body)), set[str]()
+    added, counting, attributes = set(names_added_to(body)), set[str](), set[str]()
     given: defaultdict[str, list[ir.Node]] = defaultdict(list)
     for one in ir.walk(body):
         if type(one) is ir.AugAssign and one.op == "+":
@@ -75,13 +76,14 @@ def find_written(body: tuple[ir.Statement, ...]) -> Written:
             sides = (one.value.body, one.value.orelse) if type(one.value) is ir.IfExp else (one.value,)
             for name in {target.id for target in one.targets if type(target) is ir.Name}:
                 given[name].extend(sides)
+            attributes.update(path_of(target) for target in one.targets if type(target) is ir.Attr)
     copies: dict[str, tuple[ir.Name, ...]] = {}
     for name, values in given.items():
         names = tuple([value for value in values if type(value) is ir.Name])
         if len(names) == len(values):
             copies[name] = names
     clocks = frozenset([name for name, values in given.items() if all(map(_is_clock, values))])
-    return Written(frozenset(added), copies, clocks, frozenset(counting))
+    return Written(frozenset(added), copies, clocks, frozenset(counting), frozenset(attributes))
 
 
 def _spell_written(node: ir.Node) -> str:
@@ -152,6 +154,19 @@ def may_guard(test: ir.Node) -> bool:
     if tests_equality(asked) or may_guard_entered(test):
         return True
     return type(asked) is ir.Call and bool(asked.args)
+
+
+def decides_by(test: ir.Node, paths: Collection[str], wanted: bool) -> bool | None:
+    """Return the outcome of a condition at which what stands at one of the paths surely has the value that is wanted, None where there is
+    none."""
+    if type(test) is ir.Attr:
+        return wanted if path_of(test) in paths else None
+    if type(test) is ir.Not:
+        found = decides_by(test.value, paths, wanted)
+        return None if found is None else not found
+    if type(test) is ir.Bool:
+        return test.is_and if any(decides_by(one, paths, wanted) is test.is_and for one in test.values) else None
+    return None
 
 
 def asks_flag(test: ir.Node, names: Mapping[str, Value]) -> bool:
@@ -241,6 +256,17 @@ def fills_once(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
     if type(asked.left) is not ir.Name or not _gives(node.body, asked.left.id, none=False):
         return False
     return not _gives(loop, asked.left.id, none=True)
+
+
+def ends_loop(node: ir.If, loop: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a branch ends by leaving a loop with this body: it runs once for all of the loop's turns."""
+    return leaves(node.body) and _stands_in(node, loop)
+
+
+def _stands_in(node: ir.If, body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether a statement stands in a body, in no loop within."""
+    rest = (one for one in body if not isinstance(one, (ir.For, ir.While)))
+    return any(one is node or _stands_in(node, blocks(one)) for one in rest)
 
 
 def without_last(test: ir.Node, ending: Callable[[], frozenset[str]]) -> ir.Node | None:
@@ -616,7 +642,10 @@ def _entry_counts(node: ir.Sub, around: Counting) -> bool:
 
 
 def _attribute_counts(node: ir.Attr, around: Counting) -> bool:
-    """Return whether an attribute is one that methods change, or that no class of the program assigns: a trainer's own count."""
+    """Return whether an attribute is one that methods change, or that no class of the program assigns: a trainer's own count; or one that
+    the function which holds the loops sets as it goes."""
+    if around.drives and path_of(node) in around.written().stored:
+        return True
     owner = around.evaluate(node.value)
     if any(type(one) is Instance for one in members(owner)):
         return any(type(one) is Instance and _is_changed(one.klass, node.name) for one in members(owner))
@@ -646,6 +675,7 @@ __all__ = [
     "assigned_once",
     "attribute_filled_once",
     "begins_count_anew",
+    "ends_loop",
     "fills_once",
     "find_ending",
     "find_written",

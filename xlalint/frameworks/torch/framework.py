@@ -424,6 +424,7 @@ _SEMANTICS = Semantics(
         loaders=frozenset(("DataLoader",)),
         keeping=_KEEPING,
         without_gradients=frozenset(("no_grad", "inference_mode")),
+        trains=frozenset(("training",)),
     ),
     takes_tensors=_TAKES_TENSORS,
     parameter_of=distributions.parameter_of,
