@@ -90,10 +90,14 @@ UNMOVED = {
     "a copy of what is not moved": "x, y in loader:\n        x = x.to(device)\n        print(y.cpu().numpy().max(), y.cpu().max())\n",
     "what is handed to what works with it": "batch in loader:\n        a, y = batch['a'], batch['y']\n"
     "        x = to_cuda(a, None)[0]\n        print(y.max().item())\n",
+    "what is moved under another name": "x, y in loader:\n        x = torch.autograd.Variable(x).to(device)\n"
+    "        z = torch.autograd.Variable(y).long().cuda()\n        print(y.max().item())\n",
     "what a function has yet to move": "x, y in loader:\n        print(y.max().item())\n        x, y = to_cuda(x, y)\n",
 }
 MOVED = {
     "what is moved": "x, y in loader:\n        x, y = x.to(device), y.to(device)\n        print(y.max().item())\n",
+    "what has moved under another name": "x, y in loader:\n        x = torch.autograd.Variable(x).to(device)\n"
+    "        z = torch.autograd.Variable(y.long()).cuda()\n        print(z.max().item())\n",
     "what is moved to where the model is": "x, y in loader:\n        x = x.to(device)\n        print(model(x).max().item())\n",
     "what a function has moved": "x, y in loader:\n        x, y = to_cuda(x, y)\n        print(y.max().item())\n",
     "what is named beside what is not moved": "batch in loader:\n        x, y = batch[0], batch[-1]\n"

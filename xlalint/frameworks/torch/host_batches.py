@@ -38,6 +38,7 @@ _MOVING_LOADERS: Final = frozenset(("accelerate",))  # of a loader that they pre
 _PREPARING: Final = _MOVING_LOADERS | {"lightning", "pytorch_lightning"}  # these move what they give to methods
 _OF_TABLES: Final = frozenset(("items", "keys", "values", "get", "pop"))
 _HOST_TENSOR: Final = tensor("torch", place="cpu", sure=False)
+_WRAPPER: Final = "Variable"  # what it gives is what it is given, since torch 0.4
 _LOOKING: Final = frozenset(("len", "tuple", "list", "dict", "isinstance", "type", "print"))
 _MODELS: Final = (Unknown, Instance, LibraryInstance)
 _GIVEN: Final = ("", "/", "k")  # kinds of parameters that stand for one argument
@@ -233,8 +234,12 @@ def _moves(frame: Frame, call: ir.Call) -> bool:
 def _root_of(node: ir.Node) -> str:
     """The name that an expression is, or of which it takes a part."""
     while type(node) is ir.Attr or type(node) is ir.Sub or type(node) is ir.Call:
-        node = node.func if type(node) is ir.Call else node.value
+        node = _source_of(node) if type(node) is ir.Call else node.value
     return node.id if type(node) is ir.Name else ""
+
+
+def _source_of(call: ir.Call) -> ir.Node:
+    return call.args[0] if call.args and last_name(call.func) == _WRAPPER else call.func
 
 
 __all__ = ["encode", "find_unmoved", "find_unmoved_parameters"]
