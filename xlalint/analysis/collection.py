@@ -116,7 +116,7 @@ def _make_hazard(
 ) -> FunctionHazard:
     link = decisions.chains[reach]
     cost = decisions.cost_of(pending, reach, verdict)
-    often = cost is not None and decisions.is_told_often(pending)
+    often = cost is not None and decisions.is_told_often(pending, verdict)
     alone = link.root.tier == 2 and link.depth == 0
     return FunctionHazard(
         key_of(reach[0]),

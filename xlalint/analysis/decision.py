@@ -48,6 +48,7 @@ tracer; the TPU is on the program's machine; the program does not run where the 
 nothing repeats it; it runs in TensorFlow's own runtime."""
 
 
+_IN_TEST = "in a test"
 _IF_GIVEN = "only if it is given what is on the device"
 _AT_EACH_TURN = frozenset((LOOP, COLLECTED, CALLED))
 _FAR = 2
@@ -180,7 +181,7 @@ class Decisions:
         if verdict.variant in _AT_EACH_TURN:  # whatever leads to the loop that waits
             return pending.rate.of(Cost(Frequency.ONCE))
         if verdict.of_host or policy.counts_in(pending.framework) == "anywhere":
-            only = pending.rate.only if policy.shapes_batches else ""
+            only = pending.rate.only if policy.shapes_batches else _IN_TEST if reach[0].module.testing else ""
             return Cost(Frequency.ONCE, only=only) if only else None
         entered = self._costs.get(reach[0])
         if entered is None:
@@ -192,9 +193,10 @@ class Decisions:
             return cost
         return cost._replace(only=cost.only or _IF_GIVEN)
 
-    def is_told_often(self, pending: PendingHazard) -> bool:
-        """Return whether it matters how often a hazard costs: not of where a batch gets its shape."""
-        return not self._policies.get(pending.rule, NO_POLICY).shapes_batches
+    def is_told_often(self, pending: PendingHazard, verdict: Verdict) -> bool:
+        """Return whether it matters how often a hazard costs: not of a setting, nor of where a batch gets its shape."""
+        setting = verdict.of_host and verdict.variant not in _AT_EACH_TURN
+        return not setting and not self._policies.get(pending.rule, NO_POLICY).shapes_batches
 
     def framework_of(self, pending: PendingHazard, root: RootContext) -> str:
         """The framework that a hazard is of; that of the tracer, where it is a hazard under any."""

@@ -7,6 +7,8 @@ import pytest
 from tests.conftest import Findings
 from tests.frameworks.selecting import keep_rules
 from tests.frameworks.torch.configuration import find_configuration, find_in_function, find_where_a_gpu_may_be
+from xlalint.config import Settings
+from xlalint.project import check_text
 
 START = (
     "import os\nimport torch\nimport torch_xla\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n"
@@ -198,4 +200,16 @@ def test_a_program_that_may_run_on_a_gpu_is_left_alone(code: str, rule: str, sev
 )
 def test_other_tests_are_not_for_gpus(findings: Findings, condition: str) -> None:
     code = f"import unittest\n@unittest.{condition}\ndef test_it():\n    model.cuda()"
-    assert find_configuration(findings, START + code) == [("XLA513", "error")]
+    assert find_configuration(findings, START + code) == [("XLA513", "info")]
+
+
+TESTS = "import pytest\n"
+
+
+@pytest.mark.parametrize(("imports", "severity"), [("", "error"), (TESTS, "info")])
+def test_what_only_a_test_asks_for_is_information(imports: str, severity: str) -> None:
+    text = imports + START + "def test_it():\n    model.cuda()\n"
+    report = check_text(text, "test_it.py", Settings(target="torch_xla", show_info=True, select=("XLA513",)))
+    assert [(one.severity, "in a test" in one.message, one.frequency) for one in report.findings] == [
+        (severity, severity == "info", None)
+    ]
