@@ -19,6 +19,26 @@ LEFT_ALONE = {
         "XLA103",
         "no rewrite",
     ),
+    "an assertion with words": ("assert (x > 0).all(), 'positive'\nreturn x", "XLA103", "for people to read"),
+    "a raise with words": (
+        "if (x < 0).any():\n    raise ValueError('negative')\nreturn x",
+        "XLA103",
+        "for people to read",
+    ),
+    "an assertion against NaN": ("assert not torch.isnan(x).any()\nreturn x", "XLA103", "is not finite"),
+    "an assertion of finite numbers": ("assert x.isfinite().all()\nreturn x", "XLA103", "is not finite"),
+    "a raise at NaN": ("if torch.isnan(x).any():\n    raise RuntimeError\nreturn x", "XLA103", "is not finite"),
+    "a warning": (
+        "import warnings\nif torch.isnan(x).any():\n    warnings.warn('NaN')\nreturn x",
+        "XLA101",
+        "warns of what is wrong",
+    ),
+    "a warning or an exception": (
+        "import warnings\nif (x < 0).any():\n    if ok:\n        raise ValueError('negative')\n    else:\n"
+        "        warnings.warn('negative')\nreturn x",
+        "XLA101",
+        "for people to read",
+    ),
     "two statements on a line": ("x = x + 1; assert (x > 0).all()\nreturn x", "XLA103", "a line of its own"),
     "a warning with an else": (
         "if torch.isnan(x).any():\n    raise ValueError('NaN')\nelse:\n    x = x * 2.0\nreturn x",
@@ -28,22 +48,22 @@ LEFT_ALONE = {
 }
 
 DROPPED = {
-    "an assertion": ("assert (x > 0).all(), 'positive'\nreturn x", "return x"),
+    "an assertion": ("assert (x > 0).all()\nreturn x", "return x"),
     "an assertion that the host makes in part": (
-        "assert x.ndim == 2 and (x > 0).all(), 'positive'\nreturn x",
-        "assert x.ndim == 2, 'positive'\nreturn x",
+        "assert x.ndim == 2 and (x > 0).all()\nreturn x",
+        "assert x.ndim == 2\nreturn x",
     ),
-    "a raise": ("# why\nif torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x", "return x"),
+    "a raise": ("# why\nif (x < 0).any():\n    raise ValueError\nreturn x", "return x"),
     "a raise that the host decides on in part": (
-        "if x.ndim != 2 or torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
-        "if x.ndim != 2:\n    raise ValueError('NaN')\nreturn x",
+        "if x.ndim != 2 or (x < 0).any():\n    raise ValueError\nreturn x",
+        "if x.ndim != 2:\n    raise ValueError\nreturn x",
     ),
     "a raise under what the host knows": (
-        "if ok and torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
+        "if ok and (x < 0).any():\n    raise ValueError\nreturn x",
         "return x",
     ),
     "a raise behind another": (
-        "if x.ndim != 2:\n    raise ValueError('rank')\nelif torch.isnan(x).any():\n    raise ValueError('NaN')\nreturn x",
+        "if x.ndim != 2:\n    raise ValueError('rank')\nelif (x < 0).any():\n    raise ValueError\nreturn x",
         "if x.ndim != 2:\n    raise ValueError('rank')\nreturn x",
     ),
     "all that an if does": ("if ok:\n    assert (x > 0).all()\nreturn x", "return x"),
@@ -86,7 +106,7 @@ DROPPED = {
     ),
     "a call that checks": ("torch._assert((x > 0).all(), 'positive')\nreturn x", "return x"),
     "a paragraph of checks": (
-        "y = x\n\nassert (x > 0).all()\nassert (x < 9).all()\nif (x == 5).any():\n    raise ValueError(5)\n\nreturn y",
+        "y = x\n\nassert (x > 0).all()\nassert (x < 9).all()\nif (x == 5).any():\n    raise ValueError\n\nreturn y",
         "y = x\n\nreturn y",
     ),
     "blank lines around": ("y = x\n\nassert (x > 0).all()\n\nreturn y", "y = x\n\nreturn y"),
@@ -101,16 +121,11 @@ DROPPED = {
 }
 
 TOLD = {
-    "a warning": (
-        "import warnings\nif torch.isnan(x).any():\n    warnings.warn('NaN')\nreturn x",
-        "import warnings\nreturn x",
-    ),
-    "a warning or an exception": (
-        "import warnings\nif torch.isnan(x).any():\n    if ok:\n        raise ValueError('NaN')\n    else:\n"
-        "        warnings.warn('NaN')\nreturn x",
-        "import warnings\nreturn x",
-    ),
     "a print": ("if torch.isnan(x).any():\n    print('NaN')\nreturn x", "return x"),
+    "a note": (
+        "import logging\nlogger = logging.getLogger()\nif (x < 0).any():\n    logger.debug('negative')\nreturn x",
+        "import logging\nlogger = logging.getLogger()\nreturn x",
+    ),
 }
 
 

@@ -14,6 +14,11 @@ LEFT_ALONE = {
     "a filter that decides how many": ("return torch.stack([a * 2.0 for a in x if a > 0])\n", "how many elements"),
     "a number of turns": ("n = 3 if x.sum() > 0 else 2\n    return x[:n]\n", "used as a Python number"),
     "one side twice": ("return y if x.sum() > 0 else y\n", "both sides are the same"),
+    "an exponential that overflows": (
+        "p = x.sum()\n    return 1 / (1 + torch.exp(p)) if p < 10 else p.exp() * 0.0\n",
+        "overflows where it is not chosen",
+    ),
+    "yes or no": ("return True if x.sum() > 0 else False\n", "yes or no"),
     "random numbers": ("return torch.randn_like(x) if x.sum() > 0 else x\n", "draws random numbers"),
 }
 FIXED = {
@@ -22,6 +27,11 @@ FIXED = {
         "z = x * 2.0 if y.all() else x\n    return z.sum()\n",
         "z = torch.where(y.all(), x * 2.0, x)\n    return z.sum()\n",
         "safe",
+    ),
+    "a quotient by a count": (
+        "n = (y > 0).sum()\n    return 0.0 if n == 0 else x.sum() / n\n",
+        "n = (y > 0).sum()\n    return torch.where(n == 0, 0.0, x.sum() / n.clamp(min=1))\n",
+        "unsafe",
     ),
     "numbers": (
         "limit = 1.0 if x.max() <= 2.0 else 255.0\n    return x / limit\n",

@@ -105,6 +105,7 @@ SELECTED = {
 SELECTED_THERE = {
     "computed with first": "return x[x > 0].exp().cpu()",
     "stays on the device": "return x[x > 0]",
+    "of each row": "return [x[i][(x > 0)[i]].cpu() for i in range(3)]",
     "of another place as well": "return x[x[:, 0] > 0, 1:].cpu()",
 }
 

@@ -9,7 +9,7 @@ import pytest
 from tests.fixes.fixing import expect_settled, fixed
 
 
-def program(body: str, *, head: str = "x: torch.Tensor, y: torch.Tensor, m: torch.BoolTensor") -> str:
+def program(body: str, *, head: str = "x: torch.Tensor, y: torch.Tensor, m: torch.BoolTensor, n: int = 1") -> str:
     text = textwrap.dedent(body).strip("\n")
     return f"import torch\n\n\ndef f({head}) -> torch.Tensor:\n{textwrap.indent(text, '    ')}\n    return x\n"
 
@@ -58,6 +58,18 @@ CHANGED = {
     "a mask of unknown rank": ("x[m] = 0", "x.masked_fill_(m[(...,) + (None,) * (x.ndim - m.ndim)], 0)"),
     "a negated one": ("x[~m] = 0", "x.masked_fill_((~m)[(...,) + (None,) * (x.ndim - m.ndim)], 0)"),
     "made of the tensor, by name": ("k = ~(x == 1)\nx[k] = 0", "k = ~(x == 1)\nx.masked_fill_(k, 0)"),
+    "read off the tensor, which was bound twice": (
+        "if n > 1:\n    x = x * 2\nx[x == 0] = 1",
+        "if n > 1:\n    x = x * 2\nx.masked_fill_(x == 0, 1)",
+    ),
+    "made of what filled places were made of": (
+        "k = (x > 3) & (y > x - 1)\nz = x.clone()\nz = z.masked_fill(~k, 0)\nz[k] = 1\nreturn z",
+        "k = (x > 3) & (y > x - 1)\nz = x.clone()\nz = z.masked_fill(~k, 0)\nz.masked_fill_(k, 1)\nreturn z",
+    ),
+    "into a copy of which positions were picked": (
+        "k = x > 0\nz = x.clone()\nr = z[torch.arange(3)]\nz[k] = x[k]\nreturn z, r",
+        "k = x > 0\nz = x.clone()\nr = z[torch.arange(3)]\nz = torch.where(k, x, z)\nreturn z, r",
+    ),
     "made of the tensor, which is another now": (
         "k = x > 1\nx = y\nx[k] = 0",
         "k = x > 1\nx = y\nx.masked_fill_(k[(...,) + (None,) * (x.ndim - k.ndim)], 0)",
@@ -143,6 +155,11 @@ def test_safe(before: str, after: str) -> None:
 
 
 UNSAFE = {
+    "values of another dtype for all that is known, into a copy": (
+        "k = x > 0\nz = x.clone()\nw = k / 2\nz[k] = w[k] + 1\nreturn z",
+        "k = x > 0\nz = x.clone()\nw = k / 2\nz = torch.where(k, w + 1, z)\nreturn z",
+        "`w + 1` has the dtype of `z`",
+    ),
     "what is multiplied by zero": ("x[x > 0] *= 0", "x.masked_fill_(x > 0, 0)", "`x` is finite"),
     "values picked alike from what may have fewer dimensions": (
         "k = x > 0\nx[k] = y[k] - 1",
@@ -177,6 +194,17 @@ def test_unsafe(before: str, after: str, assumption: str) -> None:
     assert [finding.fix.applicability for finding in done.findings if finding.fix] == ["unsafe"]
     assert all(finding.fix and assumption in finding.fix.message for finding in done.findings)
     assert fixed(text)[0] == text
+
+
+def test_into_what_a_layer_of_the_program_gave() -> None:
+    head = (
+        "import torch\nfrom torch import nn\n\n\nclass Body(nn.Module):\n    def forward(self, x: torch.Tensor):\n"
+        "        return x.relu()\n\n\nclass Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.body = Body()\n\n    def forward(self, x: torch.Tensor):\n        y = self.body(x)\n        k = y > 0\n"
+    )
+    text, done = fixed(f"{head}        y[k] = x[k]\n        return y\n")
+    assert text == f"{head}        y = torch.where(k, x, y)\n        return y\n"
+    assert any(one.fix and "nothing else holds `y`" in one.fix.message for one in done.findings)
 
 
 def test_a_long_call_is_broken() -> None:

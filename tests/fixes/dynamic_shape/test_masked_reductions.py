@@ -55,6 +55,7 @@ SAFE = {
     "any": ("x[x > 0].any()", "torch.where(x > 0, x, False).any()"),
     "all": ("torch.all(x[x > 0])", "torch.all(torch.where(x > 0, x, True))"),
     "any of bools": ("(x < y)[x < y].any()", "torch.where(x < y, x < y, False).any()"),
+    "a count of what is false": ("k = x < y\n(~k)[k].sum()", "k = x < y\n(~k & k).sum()"),
     "all of bools": ("k = x < y\nk[k].all()", "k = x < y\n(k | ~k).all()"),
     "the minimum of integers": (
         "x = x.long()\nx[x > 0].amin()",

@@ -12,6 +12,10 @@ SAFE = {
     "elements of a float tensor's divisor": ("return x / x[m].numel()", "return x / m.sum()"),
     "rows": ("return x.sum() / x[k].shape[0]", "return x.sum() / k.sum()"),
     "rows by `size`": ("return x.sum() / x[k].size(0)", "return x.sum() / k.sum()"),
+    "a selection that is only taken elsewhere": (
+        "s = x.sum() / x[k].shape[0]\nif self.flag:\n    s = s + self.net(x[k])\nreturn s",
+        "s = x.sum() / k.sum()\nif self.flag:\n    s = s + self.net(x[k])\nreturn s",
+    ),
     "rows by `len`": ("return x.mean() * len(x[k])", "return x.mean() * k.sum()"),
     "rows by `len`, of all": ("return x.mean() * len(x[m])", "return x.mean() * m.sum()"),
     "elements of rows": ("return x / x[k].numel()", "return x / (k.sum() * x.shape[1:].numel())"),
@@ -45,6 +49,7 @@ LEFT_ALONE = {
     "the last size": ("return x / x[k].shape[-1]", "expect its shape"),
     "all sizes": ("return x[k].shape", "expect its shape"),
     "a selection that is read besides": ("s = x[m]\nreturn s, x / s.numel()", "for more than its sum"),
+    "a selection that is taken besides": ("return self.net(x[k]) / x[k].shape[0]", "may expect its shape"),
     "a selection of a column": ("return x / x[0, k].numel()", "expect its shape"),
     "a mask that changes": ("s = x[m]\nm = x < 0\nreturn x / s.numel() + m", "for more than its sum"),
 }

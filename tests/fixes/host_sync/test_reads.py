@@ -145,10 +145,26 @@ SAFE = {
 SUMS_LEFT_ALONE = {
     "read at every step": ("total += loss.item()\nwriter(total / (step + 1))", "read at every step"),
     "not only summed up": ("total = max(total, 1.0)\ntotal += loss.item()", "not only summed up"),
+    "beside what reads another number": (
+        "total += loss.item()\nwriter((loss * 2).item())",
+        "waits for the device in each turn",
+    ),
     "an attribute": ("model.total += loss.item()", "keeps the number"),
 }
 
 SUMS = {
+    "in a program that may compute in half precision": (
+        "model.half()\ntotal += loss.item()",
+        "model.half()\ntotal += loss.detach().float()",
+        "return total",
+        "return float(total)",
+    ),
+    "beside what another block reads": (
+        "total += loss.item()\nif step % 100 == 0:\n    writer((loss * 2).item())",
+        "total += loss.detach()\nif step % 100 == 0:\n    writer((loss * 2).item())",
+        "return total",
+        "return float(total)",
+    ),
     "read at the end": ("total += loss.item()", "total += loss.detach()", "return total", "return float(total)"),
     "times the size": (
         "total += loss.item() * x.size(0)",

@@ -105,6 +105,19 @@ FIXED = {
         "DataLoader(ds, 8, shuffle=True)\n",
         "DataLoader(ds, 8, shuffle=True, drop_last=True)\n",
     ),
+    "a loader on a line that gets too long": (
+        TORCH,
+        "XLA402",
+        "training_loader = DataLoader(training_examples, batch_size=8, shuffle=True, num_workers=4)\n",
+        "training_loader = DataLoader(\n"
+        "    training_examples, batch_size=8, shuffle=True, num_workers=4, drop_last=True\n)\n",
+    ),
+    "a loader of so many arguments that each gets a line": (
+        TORCH,
+        "XLA402",
+        "loader = DataLoader(examples, 8, shuffle=True, num_workers=workers, collate_fn=collates)\n",
+        "loader = DataLoader(\n    examples, 8, shuffle=True, num_workers=workers, collate_fn=collates, drop_last=True\n)\n",
+    ),
     "a loader of either set": (
         TORCH,
         "XLA402",

@@ -61,6 +61,7 @@ ALIKE = {
     "of a sum along a dimension": "y = m.cumsum(0)\n    x = y",
     "padded": "x, _ = torch.sort(m)\n    keep = nn.functional.pad(x.softmax(-1).cumsum(-1) > 0.5, (1, -1))",
     "put into order": "m = m[torch.arange(4)]\n    keep = m == 0\n    x = m.cumsum(0) / torch.arange(1, 5)",
+    "chosen": "x = torch.where(m > 0, m, 0)\n    keep = m == 0",
     "gathered": "x = x.gather(1, m.unsqueeze(1) + 3).squeeze(1)\n    keep = m == 0",
 }
 NOT_ALIKE = {

@@ -24,6 +24,8 @@ READ = {
     "a size and an operand": ("n = max(3, t.max())\nreturn torch.arange(0, n) * n", "XLA106"),
     "a dimension": ("d = t if t >= 0 else t + 3\nreturn x.unsqueeze(d)", "XLA105"),
     "a dimension by its name": ("d = t if t >= 0 else t + 3\nreturn x.sum(dim=d) * d", "XLA105"),
+    "an array's bound": ("import numpy as np\nreturn np.arange(min(x.sum(), x.mean()), 9)", "XLA106"),
+    "a condition on a minimum": ("if min(x.sum(), x.mean()) > 0:\n    print(x.shape)\nreturn x", "XLA106"),
     "an item": ("return x * (t if t > 0 else -t).item()", "XLA105"),
     "an item of a maximum": ("return x * max(x.sum(), 1).item()", "XLA106"),
     "an item of an element": ("i = x.argmax()\nreturn x.flatten()[i].item()", "XLA208"),

@@ -6,7 +6,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.checks import reason_to_keep
+from xlalint.fixes.toolkit.checks import reason_to_keep_written
 from xlalint.fixes.toolkit.conditions import Condition, condition, find_undecided, holder_of, holds_tensor
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
@@ -91,9 +91,11 @@ def drop_report(site: Site) -> Rewrite | NoFix | None:
     node = holder_of(scene, site.node)
     if not isinstance(node, cst.If) or node.orelse is not None or not _only_tells(scene, node.body):
         return None
-    kept = reason_to_keep(site, node, node.test)
+    kept = reason_to_keep_written(site, node, node.test)
     if kept is not None:
         return kept
+    if site.framework == "torch" and _warns(scene, node):
+        return NoFix("the branch warns of what is wrong: warn every n steps, or where the value is on the host anyway")
     effects = _effects(site, node.test)
     if isinstance(effects, NoFix):
         return effects
@@ -118,6 +120,14 @@ def _only_tells(scene: FunctionSource, body: cst.BaseSuite) -> bool:
         elif not isinstance(one, cst.SimpleStatementLine) or not all(_tells(scene, small) for small in one.body):
             return False
     return bool(body.body)
+
+
+def _warns(scene: FunctionSource, node: cst.If) -> bool:
+    """Return whether a branch warns or records an error, where a print is what somebody left who looked for one."""
+    called = (one.func for one in scene.descend(node.body, cst.Call) if isinstance(one.func, cst.Attribute))
+    return any(
+        func.attr.value in _TELLING and not func.attr.value.startswith(("debug", "info", "log")) for func in called
+    )
 
 
 def _tells(scene: FunctionSource, node: cst.BaseSmallStatement) -> bool:
@@ -147,7 +157,7 @@ def _effects(site: Site, test: cst.BaseExpression) -> tuple[str, ...] | NoFix:
 
 def _assertion(site: Site, node: cst.Assert) -> Rewrite | NoFix:
     scene = site.scene
-    kept = reason_to_keep(site, scene.statement(node), node.test)
+    kept = reason_to_keep_written(site, scene.statement(node), node.test)
     if kept is not None:
         return kept
     effects = _effects(site, node.test)
@@ -170,7 +180,7 @@ def _raising(site: Site, node: cst.If) -> Rewrite | NoFix:
     if node.orelse is not None:
         return NoFix("the check has an `else`: raise on the host, before the call")
     above = scene.parent(node)
-    kept = reason_to_keep(site, node, node.test)
+    kept = reason_to_keep_written(site, node, node.test)
     if kept is not None:
         return kept
     effects = _effects(site, node.test)
@@ -200,7 +210,7 @@ def _drop_call(site: Site) -> Rewrite | NoFix | None:
         name = values.callee(scene.value(node.func))
         holder = scene.parent(node)
         if (name in _CHECKS or ".debugging.assert_" in name) and isinstance(holder, cst.Expr):
-            kept = reason_to_keep(site, scene.statement(holder), node)
+            kept = reason_to_keep_written(site, scene.statement(holder), node)
             assumes = f"`{brief(scene.code(node))}` never fails, which nothing checks any more"
             return kept or _line_dropped(scene, node, assumes)
         node = scene.nearest(holder, cst.Call)

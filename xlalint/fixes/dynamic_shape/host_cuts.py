@@ -54,6 +54,8 @@ def select_on_host(site: Site) -> Rewrite | None:
         return None
     if not all(values.is_tensor(scene.value(one), "torch") for one in (index.base, index.mask)):
         return None
+    if isinstance(index.base, cst.Subscript) and scene.nearest(node, cst.CompFor, cst.For, cst.ListComp) is not None:
+        return None  # two copies for each row in place of one
     start, end = scene.whole(node)
     chain = scene.document.text[end : scene.span(copy)[1]]
     made = f"{atom(scene, index.base)}{chain}[{atom(scene, index.mask)}.cpu()]"

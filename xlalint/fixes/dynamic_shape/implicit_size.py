@@ -16,7 +16,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import arguments_of, operation
 from xlalint.fixes.toolkit.picking import find_selection
-from xlalint.fixes.toolkit.text import atom, brief, call_at
+from xlalint.fixes.toolkit.text import atom, brief, call_at, last_name
 
 # What rearranges or converts whole numbers, or takes some of them.
 _KEPT = frozenset(
@@ -111,8 +111,33 @@ def _counts(
         zeros = f"{torch}.zeros({size}, dtype={torch}.int64, device={numbers_code.removesuffix('.long()')}.device)"
         text = call_at(scene, node, f"{zeros}.scatter_add_", ["0", numbers_code, f"{torch}.ones_like({numbers_code})"])
         return Rewrite("Count with `scatter_add_`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+    if assumed and _are_many(scene, numbers):
+        return NoFix(
+            f"`one_hot` would make `{size}` numbers of each of `{brief(scene.code(numbers))}`: count with `scatter_add_` into zeros"
+        )
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
     return Rewrite("Count with `one_hot`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+
+
+def _are_many(scene: FunctionSource, numbers: cst.BaseExpression) -> bool:
+    """Return whether numbers are all that a tensor of several dimensions has, as of the pixels of images, or a chunk of these."""
+    if isinstance(numbers, cst.Name):
+        made = definition(scene, numbers)
+        split = next((one.iter for one in scene.above(numbers) if isinstance(one, cst.For)), None)
+        if split is not None and any(
+            last_name(one.func) in ("chunk", "split") for one in scene.descend(split, cst.Call)
+        ):
+            return True
+        return made is not None and _are_many(scene, made.value)
+    for call in scene.descend(numbers, cst.Call):
+        name, given = last_name(call.func), [scene.code(arg.value) for arg in call.args]
+        if (name in ("flatten", "ravel") and not given) or (name in ("reshape", "view") and given == ["-1"]):
+            return True
+    return any(
+        _are_many(scene, call.func.value)
+        for call in scene.descend(numbers, cst.Call)
+        if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Name)
+    )
 
 
 def _is_table(size: str) -> bool:

@@ -28,7 +28,7 @@ from xlalint.fixes.toolkit.indexing import (
     read_masked,
     same_rank,
 )
-from xlalint.fixes.toolkit.operations import MAKERS, NEW, operation
+from xlalint.fixes.toolkit.operations import CASTS, MAKERS, NEW, operation
 from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.picking import SAME_ELEMENTS, find_selection, find_selections, has_product, without_mask
 from xlalint.fixes.toolkit.shapes import Types
@@ -131,12 +131,17 @@ class _Target:
         chosen = [self.place.mask, value, self.place.whole]
         where = f"{imports.name('torch')}.where"
         base = self.index.base
-        if (
-            self.place.whole == self.scene.code(base)
-            and isinstance(base, cst.Name)
-            and owned(self.scene, statement, base.value)
-            and self._keeps_dtype(statement)
-        ):
+        alone = self.place.whole == self.scene.code(base) and isinstance(base, cst.Name)
+        if isinstance(base, cst.Name) and alone and owned(self.scene, statement, base.value, by_layer=True):
+            if not owned(self.scene, statement, base.value):
+                risk = all_of(filter(None, (risk, f"nothing else holds `{base.value}`")))
+            kept = self._keeps_dtype(statement)
+            alike = kept or self._may_keep_dtype(statement)
+        else:
+            kept = alike = False
+        if isinstance(base, cst.Name) and alike:
+            told = "" if kept else f"`{brief(value)}` has the dtype of `{base.value}`"
+            risk = all_of(filter(None, (risk, told)))
             text = self._call(statement, f"{base.value} = {where}", chosen)
         else:
             text = self._write_copy(statement, where, chosen)
@@ -153,6 +158,18 @@ class _Target:
             return True  # of whole numbers, int64 is what any other becomes beside it
         given = types.of(statement.value).dtype
         return given != "" and given in (types.of(self.index.base).dtype, made)
+
+    def _may_keep_dtype(self, statement: cst.Assign | cst.AugAssign) -> bool:
+        """Return whether nothing says that what is assigned has another kind of dtype than the target, in which it has to fit."""
+        if not isinstance(statement, cst.Assign):
+            return False
+        types = Types(self.scene, "torch")
+        own, given = types.of(self.index.base), types.of(statement.value)
+        names = [self.index.base, *self.scene.descend(statement.value, cst.Name)]
+        made = [one.value for name in names if isinstance(name, cst.Name) and (one := definition(self.scene, name))]
+        if any(operation(self.scene, call) in CASTS for one in made for call in self.scene.descend(one, cst.Call)):
+            return False
+        return own.kind not in ("b", "i") and given.kind in ("", own.kind or given.kind)
 
     def _made_dtype(self, types: Types, statement: cst.Assign) -> str:
         """The dtype of what made the target, if its names still hold what they held: of `y = torch.zeros_like(x)` that of `x`."""

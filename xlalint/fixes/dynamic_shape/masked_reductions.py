@@ -338,6 +338,8 @@ def _rewrite(site: Site, found: MaskedReduction, place: MaskPlacement, whole: st
         return NoFix(
             f"the number of dimensions is not known, on which the count of `{place.mask}` depends; align the mask by hand"
         )
+    if site.framework == "torch" and "(None,) *" in place.mask:
+        return NoFix(f"the number of dimensions is not known; align `{place.mask}` by hand")
     if found.name == "mean" and not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     imports = Imports(scene, found.call)
@@ -391,14 +393,14 @@ def _means(site: Site, place: MaskPlacement) -> None:
 def _identity(site: Site, name: str, place: MaskPlacement, whole: str) -> str | NoFix:
     """Return the neutral element of a reduction, as code with the dtype of the rest."""
     kind, low = place.kind, name == "max"
-    if name == "sum" and kind == "b" and _is_plain(whole):
+    if name == "sum" and kind == "b" and _is_plain(whole.removeprefix("~")):
         return "&"  # counts what both select
     if name in ("sum", "mean"):
         return "0"  # of any dtype: Python's ints take that of the tensor
     if name == "prod":
         return "1"
     if name in ("any", "all"):
-        if kind == "b" and _is_plain(whole):
+        if kind == "b" and _is_plain(whole.removeprefix("~")):
             return "&" if name == "any" else "|"
         return str(name == "all")
     if kind == "i":

@@ -15,7 +15,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.indexing import base_assumption, mask_assumption, rank, same_rank
 from xlalint.fixes.toolkit.occurrences import occurrences
 from xlalint.fixes.toolkit.picking import Selection, selection
-from xlalint.fixes.toolkit.text import atom
+from xlalint.fixes.toolkit.text import atom, brief
 
 
 def count_in_mask(site: Site) -> Rewrite | NoFix | None:
@@ -30,6 +30,8 @@ def count_in_mask(site: Site) -> Rewrite | NoFix | None:
         return None
     if removed is not None and not stays(scene, one.mask, size):
         return NoFix(f"what `{scene.code(one.mask)}` is computed from changes before its true values are counted")
+    if removed is None and _is_selected_anyway(site, one):
+        return NoFix(f"`{brief(scene.code(one.node))}` is selected beside it all the same: rewrite that first")
     assumed = _list_assumptions(site, one)
     if isinstance(assumed, NoFix):
         return assumed
@@ -55,6 +57,24 @@ def _read_once(scene: FunctionSource, node: cst.BaseExpression) -> tuple[cst.Bas
     if len(found) != 1:
         return node, None
     return found[0], line
+
+
+def _is_selected_anyway(site: Site, one: Selection) -> bool:
+    """Return whether what runs along with a selection selects the same, and for more than its size."""
+    scene, code = site.scene, site.scene.code(one.node)
+    function = scene.function(one.node)
+    blocks = _list_blocks(scene, one.node)
+    for other in scene.descend(function, type(one.node)) if function is not None else ():
+        if other is one.node or scene.code(other) != code or isinstance(scene.parent(other), cst.AssignTarget):
+            continue
+        if _list_blocks(scene, other) <= blocks and size_of(scene, site.framework, other, "vector") is None:
+            return True
+    return False
+
+
+def _list_blocks(scene: FunctionSource, node: cst.CSTNode) -> set[cst.CSTNode]:
+    """The blocks around a node, each of which may not run."""
+    return {one for one in scene.above(node) if isinstance(one, cst.BaseSuite)}
 
 
 def _list_assumptions(site: Site, one: Selection) -> list[str] | NoFix:

@@ -21,6 +21,8 @@ from xlalint.fixes.toolkit.text import argument, atom, brief, stands_alone
 
 # A comment that speaks of the method by its name.
 _ITEM = re.compile(r"\bitem\b").search
+# A module that may compute in half precision, in which a sum over many steps soon stops growing.
+_HALF = re.compile(r"\b(?:half|use_amp|(?:use_)?b?fp?16|b?float16)\b").search
 # The target that records what is to be run, until it is told to run it, or asked for a value; TorchTPU runs each operation at once.
 _LAZY = "torch_xla"
 # What makes it run what it has recorded.
@@ -56,6 +58,9 @@ def number(site: Site) -> Rewrite | NoFix | None:
     found = flow(scene, node, site.framework, imports, _conversion(read.how, values.dtype_of(value)))
     if isinstance(found, NoFix):
         return found
+    beside = _find_read_beside(site, node) if found.summed and site.framework == "torch" else ""
+    if beside:
+        return NoFix(f"`{beside}` waits for the device in each turn all the same: rewrite that first")
     other = _find_read_anyway(site, node, code)
     if other:
         return NoFix(f"`{other}` reads the same number all the same")
@@ -74,6 +79,8 @@ def number(site: Site) -> Rewrite | NoFix | None:
     text = _text(site, read, imports, carries=found.carries)
     if text is None:
         return NoFix("TensorFlow computes with one dtype: write `tf.cast(…, x.dtype)`")
+    if found.summed and text.endswith(".detach()") and _HALF(scene.document.text):
+        text += ".float()"
     replaced = Replacement(*scene.span(node), text)
     return Rewrite("Keep the tensor", (replaced, *found.edits, *imports.needed), all_of(assumed))
 
@@ -120,6 +127,23 @@ def _find_read_anyway(site: Site, node: cst.Call, tensor: str) -> str:
         if {one for one in scene.above(call) if isinstance(one, _BLOCKS)} == around and isinstance(
             flow(scene, call, site.framework, Imports(scene, node)), NoFix
         ):
+            return brief(scene.code(call))
+    return ""
+
+
+def _find_read_beside(site: Site, node: cst.Call) -> str:
+    """Return what reads another tensor whenever a number is added to a sum, and has to stay; "" without."""
+    scene, function = site.scene, site.scene.function(node)
+    around = {one for one in scene.above(node) if isinstance(one, _BLOCKS)}
+    for call in scene.descend(function, cst.Call) if function is not None else ():
+        read = None if call is node else _read(scene, call)
+        if read is None or scene.function(call) is not function:
+            continue
+        if {one for one in scene.above(call) if isinstance(one, _BLOCKS)} != around:
+            continue
+        if not values.is_tensor(scene.value(read.tensor), "torch"):
+            continue
+        if isinstance(flow(scene, call, site.framework, Imports(scene, node)), NoFix):
             return brief(scene.code(call))
     return ""
 

@@ -7,7 +7,7 @@ import libcst as cst
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import without_gradient
-from xlalint.fixes.toolkit.text import last_name, with_argument
+from xlalint.fixes.toolkit.text import last_name, with_argument, with_argument_in_width
 
 _DROPPED = "an epoch may leave out the dropped examples"
 _DROPPED_EVERYWHERE = "an epoch, or an evaluation, may leave out the dropped examples"
@@ -59,7 +59,7 @@ def drop_last_batch(site: Site) -> Rewrite | NoFix | None:
     value = _when_it_trains(scene, call)
     if value is None:
         return _EITHER
-    added = with_argument(scene, call, f"{keyword}={value}")
+    added = with_argument_in_width(scene, call, f"{keyword}={value}")
     return Rewrite(f"Add `{keyword}={value}`", (added,), assumes)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from xlalint.abstract.values import Instance, Never, members
+from xlalint.abstract.values import Const, Instance, Never, members
 from xlalint.analysis.hazard import DRIVES_STEPS, EVALUATES, TAKES_STEP, TAKES_TENSORS, Frequency
 from xlalint.fixes.model import NoFix, Site
 from xlalint.fixes.toolkit import values
@@ -20,7 +20,7 @@ from xlalint.fixes.toolkit.conditions import holds_tensor, names_size
 from xlalint.fixes.toolkit.dataflow import binds, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import CASTS, READS, VIEWS, arguments_of, names, operation
-from xlalint.fixes.toolkit.text import brief
+from xlalint.fixes.toolkit.text import brief, last_name
 
 # Roots of chains that are no tracers: code that anyone may call, loops that drive a device, and those of evaluations and tests.
 _UNTRACED = frozenset((DRIVES_STEPS, EVALUATES, TAKES_STEP, TAKES_TENSORS))
@@ -33,6 +33,14 @@ _PACKING = (
     VIEWS | names("as_tensor asarray clone contiguous convert_to_tensor detach flip from_numpy tensor") | set(CASTS)
 )
 _FINITE = frozenset(("isfinite", "isinf", "isnan"))
+# Names of lengths, positions and counts, of which XLA checks none.
+_OF_COUNTS = re.compile(
+    r"(?:^|_)(?:cnt|counts?|idx|ids|index|indexes|indices|lens?|lengths?|num|offsets?|positions?|sizes?)(?:_|$)"
+).search
+# Options by which somebody asks for checks.
+_OF_CHECKS = re.compile(
+    r"(?:^|_)(?:assert\w*|check\w*|debug\w*|paranoid|sanity|strict|validat\w*|verify\w*)(?:_|$)", re.IGNORECASE
+).search
 _ORDERING = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _INSTEAD = "check the data on the host, where it is loaded, or under a flag of the program's own"
 
@@ -54,9 +62,9 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
         or _tells_callers(site, statement, tested)
     ):
         return NoFix(f"the check guards the arguments of `{hazard.function}`: {_INSTEAD}")
-    watched = _find_watched(scene, statement, tested)
+    watched = _find_watched(site, statement, tested)
     if watched:
-        return NoFix(f"the check ends a run in which `{watched}` is no finite number: make it every n steps")
+        return NoFix(f"the check ends a run in which `{watched}` is not finite: make it every n steps")
     shape = _find_shape(scene, tested)
     if shape:
         return NoFix(f"`{shape}` may be a shape, which the host knows: annotate it as a tuple or `torch.Size`")
@@ -72,6 +80,23 @@ def reason_to_keep(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> N
     if asked is not None:
         return NoFix(f"the check is made only under `{brief(scene.code(asked.test))}`")
     return _reason_around(scene, statement)
+
+
+def reason_to_keep_written(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> NoFix | None:
+    """Return why a check stays that the function makes itself. Where tensors are traced, none can be made, and it has to go."""
+    kept = reason_to_keep(site, statement, tested)
+    if kept is not None or site.framework != "torch":
+        return kept
+    scene = site.scene
+    counted = _find_counted(scene, tested)
+    if counted:
+        return NoFix(f"`{counted}` is named as a size or a position is, on which what follows relies: {_INSTEAD}")
+    bound = _find_bound(scene, tested)
+    if bound:
+        return NoFix(f"`{bound}` bounds what is a size or a position, which XLA does not check: {_INSTEAD}")
+    if _has_words(scene, statement):
+        return NoFix(f"the check says what is wrong, for people to read: {_INSTEAD}")
+    return None
 
 
 def _find_index(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode) -> str:
@@ -90,15 +115,48 @@ def _find_index(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNo
     return ""
 
 
+def _find_counted(scene: FunctionSource, tested: cst.CSTNode) -> str:
+    """The code of a comparison of what is named as lengths, positions or counts are: `x["lengths"].min() > 0`; "" without."""
+    for one in scene.descend(tested, cst.Comparison):
+        words = {
+            *(name.value for name in scene.descend(one, cst.Name)),
+            *(text.raw_value for text in scene.descend(one, cst.SimpleString)),
+        }
+        if any(map(_OF_COUNTS, words)):
+            return brief(scene.code(one))
+    return ""
+
+
+def _find_bound(scene: FunctionSource, tested: cst.CSTNode) -> str:
+    """Return the comparison of a test that keeps whole numbers within a size that the host knows: `(lengths <= x.shape[1]).all()`; ""
+    without.
+    """
+    for one in scene.descend(tested, cst.Comparison):
+        target = one.comparisons[0]
+        if not isinstance(target.operator, _ORDERING):
+            continue
+        for side, other in ((one.left, target.comparator), (target.comparator, one.left)):
+            value = scene.value(side)
+            size = values.is_whole(value) and not all(type(member) is Const for member in members(value))
+            if size and holds_tensor(scene, other) and values.dtype_of(scene.value(other)) in ("", "i"):
+                return brief(scene.code(one))
+    return ""
+
+
 def _asks_for_checks(scene: FunctionSource, node: cst.If) -> bool:
-    """Return whether a condition asks whether somebody looks for errors: anomaly mode, or an option that is off by default."""
+    """Return whether a condition asks whether somebody looks for errors: anomaly mode, or an option that is named so or off by default."""
     function = scene.function(node)
-    if isinstance(node.test, cst.Name) and function is not None:
-        options = (one for one in scene.descend(function.params, cst.Param) if one.name.value == node.test.value)
-        if any(one.default is not None and scene.code(one.default) == "False" for one in options):
-            return True
-    named = [values.callee(scene.value(one.func)) for one in scene.descend(node.test, cst.Call)]
-    return "torch.is_anomaly_enabled" in named or "torch.autograd.is_anomaly_enabled" in named
+    given = scene.descend(function.params, cst.Param) if function is not None else ()
+    defaults = [scene.code(one.default) for one in given if one.name.value == scene.code(node.test) and one.default]
+    if "False" in defaults:
+        return True
+    named = node.test.attr if isinstance(node.test, cst.Attribute) else node.test
+    if isinstance(named, cst.Name) and _OF_CHECKS(named.value) and "True" not in defaults:
+        return True
+    if any(_OF_CHECKS(text.raw_value) for text in scene.descend(node.test, cst.SimpleString)):
+        return True
+    asked = [values.callee(scene.value(one.func)) for one in scene.descend(node.test, cst.Call)]
+    return "torch.is_anomaly_enabled" in asked or "torch.autograd.is_anomaly_enabled" in asked
 
 
 def _find_tie(scene: FunctionSource, tested: cst.CSTNode) -> str:
@@ -167,13 +225,27 @@ def _only_returns(line: cst.CSTNode) -> bool:
     return isinstance(last, cst.Return) and last.value is None
 
 
-def _find_watched(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTNode) -> str:
-    """The one number of which a check ends the run, with words, where it is not finite: `if torch.isnan(loss): raise …`; "" for another."""
+def _find_watched(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> str:
+    """What a check ends the run for where it is not finite: `if torch.isnan(loss): raise …`, `assert x.isfinite().all()`; "" for another.
+
+    With words or without, somebody wants it, and what is not finite shows nowhere else before the run is lost. JAX and TensorFlow make
+    none of a tensor's elements.
+    """
+    scene = site.scene
     while isinstance(tested, cst.UnaryOperation):
         tested = tested.expression
-    if not isinstance(tested, cst.Call) or not _has_words(scene, statement):
+    if isinstance(tested, cst.BooleanOperation):
+        return _find_watched(site, statement, tested.left) or _find_watched(site, statement, tested.right)
+    ends = isinstance(statement, cst.SimpleStatementLine) or any(scene.descend(statement, cst.Raise))
+    if not isinstance(tested, cst.Call) or not ends:
         return ""
-    return brief(scene.code(arguments_of(scene, tested)[0])) if operation(scene, tested) in _FINITE else ""
+    reduced = arguments_of(scene, tested)[0] if operation(scene, tested) in ("all", "any") else None
+    if isinstance(reduced, cst.UnaryOperation):
+        reduced = reduced.expression
+    asked = reduced if isinstance(reduced, cst.Call) else tested
+    if site.framework != "torch" and (asked is not tested or not _has_words(scene, statement)):
+        return ""
+    return brief(scene.code(arguments_of(scene, asked)[0])) if operation(scene, asked) in _FINITE else ""
 
 
 def _guards_entry(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> bool:
@@ -209,12 +281,30 @@ def _reads_given(scene: FunctionSource, statement: cst.CSTNode, tested: cst.CSTN
     """
     given = {param.name.value for param in scene.descend(function.params, cst.Param)}
     read, start = reads(scene, tested) & (binds(scene, function) | given), scene.span(statement)[0]
-    for line in scene.descend(function.body, cst.Assign):
+    for line in scene.descend(function.body, cst.Assign, cst.For):
         if scene.span(line)[0] < start:
-            names = {name for target in line.targets for name in binds(scene, target)}
-            kept = _packs(scene, line.value) and (names <= given or bool(reads(scene, line.value) & given))
+            names, source = _read_binding(scene, line)
+            packs = _packs(scene, source) or _is_shape(source)
+            kept = packs and (names <= given or bool(reads(scene, source) & given))
             given = given | names if kept else given - names
     return bool(read) and read <= given
+
+
+def _read_binding(scene: FunctionSource, line: cst.CSTNode) -> tuple[set[str], cst.BaseExpression]:
+    """The names that an assignment or a loop binds, and what to or over."""
+    if isinstance(line, cst.For):
+        return binds(scene, line.target), line.iter
+    assert isinstance(line, cst.Assign)
+    return {name for target in line.targets for name in binds(scene, target)}, line.value
+
+
+def _is_shape(node: cst.BaseExpression) -> bool:
+    """Return whether an expression is a shape, or a size of it: `x.shape`, `x.shape[0]`, `x.size(1)`, `len(x)`."""
+    if isinstance(node, cst.Subscript):
+        node = node.value
+    if isinstance(node, cst.Call):
+        return last_name(node.func) in ("dim", "len", "numel", "size")
+    return isinstance(node, cst.Attribute) and node.attr.value in ("ndim", "shape")
 
 
 def _packs(scene: FunctionSource, node: cst.BaseExpression) -> bool:
@@ -323,6 +413,8 @@ def _waits(scene: FunctionSource, node: cst.CSTNode) -> Iterator[str]:
     if isinstance(node, (cst.For, cst.With)):
         for inner in node.body.body:
             yield from _waits(scene, inner)
+    if isinstance(node, (cst.If, cst.While)) and _decides(scene, node):
+        yield brief(scene.code(node.test))
     if not isinstance(node, cst.SimpleStatementLine) or _only_checks(scene, node):
         return
     for call in scene.descend(node, cst.Call):
@@ -333,6 +425,17 @@ def _waits(scene: FunctionSource, node: cst.CSTNode) -> Iterator[str]:
         stored = isinstance(scene.parent(one), (cst.AssignTarget, cst.AugAssign))
         if not stored and any(values.is_bool(scene.value(index)) and holds_tensor(scene, index) for index in indices):
             yield brief(scene.code(one))
+
+
+def _decides(scene: FunctionSource, node: cst.If | cst.While) -> bool:
+    """Return whether the host needs a tensor's elements to go on: it looks them up in what it holds, as in a set, and does not raise."""
+    raises = any(scene.descend(node.body, cst.Raise))
+    looked_up = (
+        one.left
+        for one in scene.descend(node.test, cst.Comparison)
+        if isinstance(one.comparisons[0].operator, (cst.In, cst.NotIn))
+    )
+    return not raises and any(holds_tensor(scene, one) for one in looked_up)
 
 
 def _is_on_device(scene: FunctionSource, call: cst.Call) -> bool:

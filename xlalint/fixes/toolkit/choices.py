@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from xlalint.fixes.toolkit.operations import names
 
 _JOINING = names("cat concat concatenate hstack vstack")
+_EXPONENTIAL = names("cosh exp exp2 expm1 sinh")
 _FINITENESS = names("isfinite isinf isnan")
 
 
@@ -37,6 +38,36 @@ def find_spoilt(asked: Iterable[str], into: frozenset[str], other: frozenset[str
     """
     tested = {code for text in asked for code in _list_tested(text)}
     return min(tested & (into ^ other), default="")
+
+
+def find_overflow(asked: Iterable[str], side: str) -> str:
+    """The exponential on one side of a choice of what conditions compare, which overflows where it is not chosen; "" without.
+
+    >>> find_overflow(["x > 20"], "torch.log1p(torch.exp(x))")
+    'torch.exp(x)'
+    >>> find_overflow(["x > 20"], "torch.exp(-x.abs())")
+    ''
+    """
+    compared = {code for text in asked for code in _list_compared(text)}
+    tree = _parse(side)
+    for call in ast.walk(tree) if tree is not None and compared else ():
+        if not isinstance(call, ast.Call) or _name_of(call) not in _EXPONENTIAL:
+            continue
+        holder = [call.func.value] if isinstance(call.func, ast.Attribute) and not call.args else []
+        given = [*call.args[:1], *holder]
+        plain = not any(isinstance(part, ast.Call) for one in given for part in ast.walk(one))
+        if plain and compared & {ast.unparse(part) for one in given for part in ast.walk(one)}:
+            return ast.unparse(call)
+    return ""
+
+
+def _list_compared(text: str) -> Iterator[str]:
+    """List the variables whose order with something a condition asks for."""
+    tree = _parse(text)
+    for one in ast.walk(tree) if tree is not None else ():
+        if isinstance(one, ast.Compare) and isinstance(one.ops[0], (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
+            for side in (one.left, *one.comparators):
+                yield from (ast.unparse(part) for part in ast.walk(side) if isinstance(part, (ast.Attribute, ast.Name)))
 
 
 def _list_joined(node: ast.expr | None) -> Iterator[tuple[str, bool]]:

@@ -63,6 +63,7 @@ _ALIKE = frozenset(
     ["broadcast_to", "empty", "expand", "full", "ones", "reshape", "view", "zeros"]
 )  # what is given a shape
 _ALIKE_BY_TENSOR = frozenset(["expand_as", "reshape_as", "view_as"])
+_CHOOSING = frozenset(["masked_fill", "where"])
 # What keeps the number of dimensions of its first operand, if not its sizes.
 _KEEPS_RANK = names(
     "cummax cummin cumprod cumsum dropout flip fliplr flipud layer_norm narrow normalize pad rms_norm roll scatter scatter_add sort"
@@ -209,10 +210,24 @@ def rank(scene: FunctionSource, node: cst.BaseExpression, depth: int = _DEPTH) -
     sizes = _sizes(scene, node)
     if sizes:
         return len(sizes)
+    axes = _count_axes(scene, node)
+    if axes >= 0:
+        return axes
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _COPIES:
         return rank(scene, node.func.value, depth - 1)
     found = [rank(scene, operand, depth - 1) for operand in _operands(scene, node)]
     return max(found) if found and min(found) >= 0 else -1
+
+
+def _count_axes(scene: FunctionSource, node: cst.BaseExpression) -> int:
+    """The number of axes that a pattern of einops names for its result: 2 of `rearrange(x, "b c h w -> b (c h w)")`; -1 without."""
+    if not isinstance(node, cst.Call) or len(node.args) < 2 or not isinstance(node.args[1].value, cst.SimpleString):
+        return -1
+    named = values.callee(scene.value(node.func)) in ("einops.rearrange", "einops.reduce", "einops.repeat")
+    _, arrow, made = node.args[1].value.raw_value.partition("->")
+    if not named or not arrow or "..." in made:
+        return -1
+    return len(re.sub(r"\([^()]*\)", "1", made).split())
 
 
 def _sizes(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -421,6 +436,8 @@ def _operands(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseE
         pair = name in ("max", "min") and len(given) == 2 and bool(values.tensors_only(scene.value(given[1])))
         found = given if pair or name.removesuffix("_") in _ELEMENTWISE | _COMPARED | _LIKE else []
         found = found[:1] if name.removesuffix("_") in AS_FIRST | _LIKE | frozenset(CASTS) | {"isin"} else found
+        if name in _CHOOSING and len(given) == 3:  # all of whose operands broadcast
+            found = given
     else:
         found = []
     return [one for one in found if not values.is_number(scene.value(one))]
@@ -586,6 +603,8 @@ def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     shape = _shape_holder(scene, index.mask)
     if shape is None or not isinstance(index.base, (cst.Name, cst.Attribute)):
         return NoFix(f"the numbers of dimensions of `{scene.code(index.base)}` and `{code}` are not known")
+    if scene.code(shape) == scene.code(index.base) and not index.before:
+        return Aligned(whole, code)  # both are read by one statement
     known = len(index.before) + max(own, 0)
     less = filter(None, (f"{scene.code(shape)}.ndim" if own < 0 else "", str(known or "")))
     more = f"(None,) * ({' - '.join([f'{whole}.ndim', *less])})"

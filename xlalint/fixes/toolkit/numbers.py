@@ -25,7 +25,7 @@ class Flow(NamedTuple):
     """Where a number goes: what must be so for a tensor to do there, what else has to be written, and whether it leaves the function.
 
     `carries` says that something is computed with it through which a gradient would go, which a comparison has none of. `handed` says that
-    it leaves the function as it is.
+    it leaves the function as it is, `summed` that it is added to a sum over the turns of a loop.
     """
 
     assumed: tuple[str, ...]
@@ -33,6 +33,7 @@ class Flow(NamedTuple):
     leaves: bool
     carries: bool
     handed: bool
+    summed: bool = False
 
 
 def flow(
@@ -44,7 +45,7 @@ def flow(
     if refused:
         return NoFix(refused)
     edits = tuple(dict.fromkeys(follower.edits))
-    return Flow(tuple(follower.assumed), edits, follower.leaves, follower.carries, follower.handed)
+    return Flow(tuple(follower.assumed), edits, follower.leaves, follower.carries, follower.handed, follower.summed)
 
 
 # Functions of `math` by what NumPy-like libraries call them; all tensors have them as methods in PyTorch.
@@ -85,6 +86,7 @@ class _Follower:
         self.leaves = False
         self.carries = False
         self.handed = False
+        self.summed = False
         self.whole = convert != "float"
         self._followed: set[str] = set()
 
@@ -285,6 +287,7 @@ class _Follower:
             refused = self._read_of_sum(use, function, loop)
             if refused:
                 return refused
+        self.summed = True
         self.assumed.append(f"the tensor's dtype is precise enough to sum up `{target.value}`")
         return ""
 

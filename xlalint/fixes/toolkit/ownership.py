@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xlalint.abstract.values import Instance, LibraryInstance
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import definition_at, ends_function
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import is_inplace, makes_new, operation
 
 
-def owned(scene: FunctionSource, statement: cst.CSTNode, name: str) -> bool:
-    """Return whether the tensor that a name holds at a statement was made under that name and did not leave it until then."""
+def owned(scene: FunctionSource, statement: cst.CSTNode, name: str, *, by_layer: bool = False) -> bool:
+    """Return whether the tensor that a name holds at a statement was made under that name and did not leave it until then; `by_layer`, by
+    a layer of the program's, which hardly keeps what it gives.
+    """
     made = definition_at(scene, name, statement)
-    if made is None or not _is_fresh(scene, made.value):
+    if made is None or not (_is_fresh(scene, made.value) or (by_layer and _is_of_layer(scene, made.value))):
         return False
     start, end = scene.span(made)[1], scene.span(statement)[0]
     function = scene.function(statement)
@@ -53,6 +56,11 @@ def _is_fresh(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return makes_new(scene, node)
 
 
+def _is_of_layer(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression is the call of an object, as layers are called."""
+    return isinstance(node, cst.Call) and type(scene.value(node.func)) in (Instance, LibraryInstance)
+
+
 def _stays(scene: FunctionSource, use: cst.Name) -> bool:
     """Return whether a use of a tensor keeps no reference to it: an operand, an assigned element, an attribute such as `shape`."""
     holder = scene.parent(use)
@@ -65,7 +73,8 @@ def _stays(scene: FunctionSource, use: cst.Name) -> bool:
             return makes_new(scene, called) or stands_alone
         return holder.attr.value in ("shape", "dtype", "device", "ndim", "size", "layout", "requires_grad", "is_cuda")
     if isinstance(holder, cst.Subscript) and holder.value is use:
-        return isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign)) or _picked(scene, holder)
+        stored = isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign))
+        return stored or _picked(scene, holder) or makes_new(scene, holder)
     if isinstance(holder, cst.Arg):
         called = scene.parent(holder)
         return isinstance(called, cst.Call) and (makes_new(scene, called) or is_inplace(scene, called))

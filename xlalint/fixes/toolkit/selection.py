@@ -13,7 +13,7 @@ from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
-from xlalint.fixes.toolkit.choices import differ_in_size, find_spoilt
+from xlalint.fixes.toolkit.choices import differ_in_size, find_overflow, find_spoilt
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
 from xlalint.fixes.toolkit.divisors import (
@@ -27,7 +27,7 @@ from xlalint.fixes.toolkit.divisors import (
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slope, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.operations import operation
+from xlalint.fixes.toolkit.operations import arguments_of, operation
 from xlalint.fixes.toolkit.shapes import Type, Types, alike, apart
 from xlalint.fixes.toolkit.text import argument, brief
 
@@ -95,6 +95,8 @@ class Chooser:
             why = self.unfit(side)
             if why:
                 return NoFix(why)
+        if self._framework == "torch" and {taken.text, other.text} == {"True", "False"}:
+            return NoFix("it answers yes or no, by which a condition waits for the device all the same")
         differs = apart(taken.type, other.type)
         if differs:
             return NoFix(f"`{_short(taken)}` and `{_short(other)}` differ in {differs}")
@@ -105,6 +107,12 @@ class Chooser:
         spoilt = self._find_spoilt(asked, taken, other)
         if spoilt:
             return NoFix(f"where `{spoilt}` is not finite, its gradient would be NaN even if it is not chosen")
+        steep = self._find_overflow(asked, taken, other)
+        if steep:
+            return NoFix(
+                f"`{brief(steep)}` overflows where it is not chosen, and its gradient is NaN there: clamp what it is given, or use"
+                " a function that is stable"
+            )
         self._compare(taken, other)
         self._shape(asked, taken, other)
         self._gradients(taken, other)
@@ -123,6 +131,14 @@ class Chooser:
         found = find_spoilt(codes, taken.slope.into, other.slope.into)
         return found if found and definition_at(self._scene, found, self._scene.statement(self._node)) else ""
 
+    def _find_overflow(self, asked: Condition, taken: Side, other: Side) -> str:
+        """The exponential that a condition keeps from large numbers, if a gradient goes through it; "" without."""
+        if not self.learns:
+            return ""
+        codes = [asked.text, self.tested]
+        sides = (side.text for side in (taken, other) if side.slope != FLAT)
+        return next(filter(None, (find_overflow(codes, text) for text in sides)), "")
+
     def divide_safely(self, asked: Condition, text: str, *, chosen: bool) -> str:
         """Code that is chosen where the tensor of a condition is true, or, not `chosen`, where it is not, without its divisions by what is
         zero elsewhere."""
@@ -130,10 +146,26 @@ class Chooser:
             return text
         names = set(asked.names) | find_divisors(text)
         made = {name: code for name in sorted(names) if (code := self._code_of(name))}
-        text = with_safe_divisor(text, self.tested or asked.text, self.function, taken=chosen, made=made)
+        counted = self._clamp_counts(text)
+        given = self.tested or asked.text, self.function
+        if counted != text and with_safe_divisor(counted, *given, taken=chosen, made=made) == counted:
+            return counted
+        text = with_safe_divisor(text, *given, taken=chosen, made=made)
         for divisor in sorted(self._list_compared(asked)):
             safe = f"{divisor}, 1" if chosen else f"1, {divisor}"
             text = exchange_divisor(text, divisor, f"{self.function}({asked.text}, {safe})")
+        return text
+
+    def _clamp_counts(self, text: str) -> str:
+        """Code whose divisions by counts of true values are by 1 at least: `total / n.clamp(min=1)` for an `n` that is `mask.sum()`."""
+        scene, statement = self._scene, self._scene.statement(self._node)
+        for name in sorted(find_divisors(text)) if self._framework == "torch" else ():
+            made = definition_at(scene, name, statement)
+            call = made.value if isinstance(made, cst.Assign) else None
+            if not isinstance(call, cst.Call) or operation(scene, call) not in ("sum", "count_nonzero"):
+                continue
+            if values.is_bool(scene.value(arguments_of(scene, call)[0])):
+                text = exchange_divisor(text, name, f"{name}.clamp(min=1)")
         return text
 
     def _list_compared(self, asked: Condition) -> set[str]:

@@ -122,6 +122,26 @@ def with_argument(scene: FunctionSource, call: cst.Call, text: str) -> Replaceme
     return Replacement(end, end, f",\n{before}{text}" if broken else f", {text}")
 
 
+def with_argument_in_width(scene: FunctionSource, call: cst.Call, text: str) -> Replacement:
+    """The same, of a call on one line that gets too long by it: its arguments go to a line of their own, as formatters break it, or to one
+    each.
+    """
+    added = with_argument(scene, call, text)
+    start, end = scene.span(call)
+    source, width = scene.document.text, width_of(scene)
+    begin, line_end = source.rfind("\n", 0, start) + 1, source.find("\n", end)
+    line = source[begin : len(source) if line_end < 0 else line_end]
+    if not call.args or "\n" in source[start:end] or "#" in line or len(line) + len(added.text) <= width:
+        return added
+    indent = scene.indent(call)
+    inner = f"{indent}    "
+    given = [source[scene.span(arg)[0] : scene.whole(arg.value)[1]] for arg in call.args] + [text]
+    first, last = scene.span(call.args[0])[0], end - 1
+    together = f"{inner}{', '.join(given)}\n"
+    apart = "".join(f"{inner}{one},\n" for one in given)
+    return Replacement(first, last, f"\n{together if len(together) <= width + 1 else apart}{indent}")
+
+
 # What follows a call's last argument: its comma and a comment.
 _COMMENTED = re.compile(r",[ \t]*#[^\r\n]*")
 

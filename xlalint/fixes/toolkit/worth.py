@@ -57,6 +57,8 @@ def refusal(site: Site, made: Rewrite) -> NoFix | None:
         reader = _find_reader(site.scene, _find_replaced(site, made))
         if reader:
             return NoFix(f"`{brief(reader)}` needs the value on the host all the same")
+    if site.hazard.rule == "XLA106" and site.framework == "torch" and _is_compared_in_test(site.scene, site.node):
+        return NoFix("a condition needs the value on the host all the same")
     if site.hazard.rule == "XLA208" and _is_compared_in_test(site.scene, site.node):
         return NoFix("a condition needs the value on the host all the same")
     copying = _find_copying(site)
@@ -210,7 +212,8 @@ def _find_reader(scene: FunctionSource, node: cst.CSTNode) -> str:
         return scene.code(holder)
     if isinstance(holder, cst.Arg):
         call = scene.parent(holder)
-        if isinstance(call, cst.Call) and values.callee(scene.value(call.func)) in _READING_BUILTINS:
+        name = values.callee(scene.value(call.func)) if isinstance(call, cst.Call) else ""
+        if name in _READING_BUILTINS or name.startswith("numpy."):
             return scene.code(call)
     if isinstance(holder, (cst.Assign, cst.BinaryOperation)):
         return _find_reader_by_name(scene, holder)
