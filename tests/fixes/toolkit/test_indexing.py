@@ -120,6 +120,25 @@ def test_not_known_to_be_shorter(made: str) -> None:
     assert made_of.fix is None or "x.masked_fill_(k[(...,) + (None,) * (x.ndim - k.ndim)], 0)" in made_of.text
 
 
+COUNTED = {
+    "by a pattern of einops, and by first sizes": (
+        "x = rearrange(x, 'b (h w) -> b h w', h=2)\n    k = torch.rand(x.shape[:2]) < 0.5",
+        "k[..., None]",
+    ),
+    "by a pattern of einops, packed": ("x = rearrange(x, 'b h w -> b (h w)')\n    k = x[:, 0] > 0", "k[..., None]"),
+    "by a pattern that leaves some open": (
+        "x = rearrange(x, '... h w -> ... (h w)')\n    k = torch.rand(x.shape[:2]) < 0.5",
+        "k[(...,) + (None,) * (x.ndim - 2)]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "mask"), COUNTED.values(), ids=COUNTED)
+def test_counted(made: str, mask: str) -> None:
+    found = outcome("from einops import rearrange\n" + HEAD.format(body=f"{made}\n    x[k] = 0"), "XLA205")
+    assert f"x.masked_fill_({mask}, 0)" in found.text, found.text
+
+
 @pytest.mark.parametrize("made", ALIKE.values(), ids=ALIKE)
 def test_as_many_dimensions(made: str) -> None:
     found = outcome("from torch import nn\n" + HEAD.format(body=f"{made}\n    x[keep] = 0"), "XLA205")

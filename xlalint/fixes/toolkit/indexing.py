@@ -25,6 +25,7 @@ from xlalint.fixes.toolkit.operations import (
     BOOLEAN,
     CASTS,
     JOINED,
+    MAKERS,
     REDUCTIONS,
     arguments_of,
     names,
@@ -63,6 +64,7 @@ _ALIKE = frozenset(
     ["broadcast_to", "empty", "expand", "full", "ones", "reshape", "view", "zeros"]
 )  # what is given a shape
 _ALIKE_BY_TENSOR = frozenset(["expand_as", "reshape_as", "view_as"])
+_SIZED = MAKERS | {"rand", "randn"}
 _CHOOSING = frozenset(["masked_fill", "where"])
 # What keeps the number of dimensions of its first operand, if not its sizes.
 _KEEPS_RANK = names(
@@ -210,13 +212,24 @@ def rank(scene: FunctionSource, node: cst.BaseExpression, depth: int = _DEPTH) -
     sizes = _sizes(scene, node)
     if sizes:
         return len(sizes)
-    axes = _count_axes(scene, node)
+    axes = max(_count_axes(scene, node), _count_first_sizes(scene, node))
     if axes >= 0:
         return axes
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _COPIES:
         return rank(scene, node.func.value, depth - 1)
     found = [rank(scene, operand, depth - 1) for operand in _operands(scene, node)]
     return max(found) if found and min(found) >= 0 else -1
+
+
+def _count_first_sizes(scene: FunctionSource, node: cst.BaseExpression) -> int:
+    """How many of a tensor's first sizes a call is told to make another with: 2 of `torch.rand(x.shape[:2])`; -1 of another call."""
+    given = arguments_of(scene, node) if isinstance(node, cst.Call) and operation(scene, node) in _SIZED else []
+    shape = given[0] if given and isinstance(given[0], cst.Subscript) and len(given[0].slice) == 1 else None
+    part = shape.slice[0].slice if shape is not None and _whole_shape(shape.value) is not None else None
+    if not isinstance(part, cst.Slice) or part.lower is not None or part.step is not None or part.upper is None:
+        return -1
+    end = scene.value(part.upper)
+    return end.value if type(end) is Const and type(end.value) is int and end.value > 0 else -1
 
 
 def _count_axes(scene: FunctionSource, node: cst.BaseExpression) -> int:
