@@ -149,6 +149,10 @@ SUMS_LEFT_ALONE = {
         "total += loss.item()\nwriter((loss * 2).item())",
         "waits for the device in each turn",
     ),
+    "beside what copies another tensor": (
+        "total += loss.item()\nwriter((loss * 2).detach().cpu().numpy())",
+        "in each turn",
+    ),
     "an attribute": ("model.total += loss.item()", "keeps the number"),
 }
 

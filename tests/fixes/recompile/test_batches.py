@@ -11,6 +11,18 @@ KERAS = "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)
 LEFT = {
     "an evaluation": ("XLA402", TORCH, "DataLoader(ds, 8)\n", "would change the metric"),
     "a loader that is named for it": ("XLA402", TORCH, "val_loader = DataLoader(ds, 8, shuffle=True)\n", "the metric"),
+    "a loader that is named for it in one word": (
+        "XLA402",
+        TORCH,
+        "testloader = DataLoader(ds, 8, shuffle=True)\n",
+        "the metric",
+    ),
+    "examples that are named for it": (
+        "XLA402",
+        TORCH,
+        "loader = DataLoader(testset, 8, shuffle=True)\n",
+        "the metric",
+    ),
     "an attribute that is named for it": (
         "XLA402",
         TORCH,
@@ -111,6 +123,15 @@ FIXED = {
         "training_loader = DataLoader(training_examples, batch_size=8, shuffle=True, num_workers=4)\n",
         "training_loader = DataLoader(\n"
         "    training_examples, batch_size=8, shuffle=True, num_workers=4, drop_last=True\n)\n",
+    ),
+    "a loader on two lines": (
+        TORCH,
+        "XLA402",
+        "training_loader = DataLoader(training_examples, batch_size=8, num_workers=4,\n"
+        "                             shuffle=True, worker_init_fn=seeds, collate_fn=collates)\n",
+        "training_loader = DataLoader(training_examples, batch_size=8, num_workers=4,\n"
+        "                             shuffle=True, worker_init_fn=seeds, collate_fn=collates,\n"
+        "                             drop_last=True)\n",
     ),
     "a loader of so many arguments that each gets a line": (
         TORCH,

@@ -60,3 +60,13 @@ def test_a_fix_that_uses_a_module_twice_imports_it_once() -> None:
     text, _ = fixed(f"{head}    return 0 if c == 0 else x.sum() / c\n")
     assert text.count("torch.where(") == 2
     assert text.count("import torch\n") == 1
+
+
+def test_what_comes_with_all_of_another_module_is_not_imported_again() -> None:
+    head = (
+        "import torch.nn as nn\nfrom helpers import *\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+        "        y = nn.functional.relu(x)\n        y = y * 2\n"
+    )
+    end = "        return torch.exp(y)\n"
+    text, _ = fixed(f"{head}        y[y > 1] *= -1\n{end}")
+    assert text == f"{head}        y = torch.where(y > 1, y * -1, y)\n{end}"

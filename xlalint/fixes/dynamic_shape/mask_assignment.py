@@ -359,4 +359,6 @@ def _operand(scene: FunctionSource, node: cst.BaseExpression, sign: str) -> str:
     """A number or 0-d tensor at the right of an operator."""
     if sign == "+" and isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Divide)):
         return scene.code(node)
+    if sign in "*/" and isinstance(node, cst.UnaryOperation) and isinstance(node.expression, (cst.Integer, cst.Float)):
+        return scene.code(node)
     return atom(scene, node)

@@ -10,10 +10,10 @@ from xlalint.abstract.values import Const
 from xlalint.fixes.dynamic_shape.slices import Cut, assigned_cut, fitting, is_full, places, write_bound
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import live_after, uses
+from xlalint.fixes.toolkit.dataflow import definition, live_after, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.row_counts import has_rows, row_counts, take_first, written_out
+from xlalint.fixes.toolkit.row_counts import has_rows, made_by, row_counts, take_first, written_out
 from xlalint.fixes.toolkit.text import argument, atom, call_at
 
 
@@ -50,9 +50,28 @@ def prefix_loop(site: Site) -> Rewrite | NoFix | None:
     lengths = _find_lengths(scene, given, loop)
     if lengths is None or type(scene.value(assign.value)) is not Const or not _is_repeatable(scene, loop.stop):
         return None
+    if _is_apart(scene, cut, lengths):
+        return NoFix(
+            f"`{scene.code(cut.whole)}` lies where tensors are made by default: give it the `device` of its lengths"
+        )
     taken = _taken_rows(scene, cut, loop, lengths)
     column = _column(scene, given, loop, f"[{taken.of_lengths}, None]")
     return _rewrite(site, cut, loop, assign, lengths, taken, column) if column else None
+
+
+def _is_apart(scene: FunctionSource, cut: Cut, lengths: cst.BaseExpression) -> bool:
+    """Return whether a matrix is made without a device, and its lengths came from elsewhere: a slice takes them from any device."""
+    made = made_by(scene, cut.whole) if isinstance(cut.whole, cst.Name) else None
+    if made is None or values.callee(scene.value(made.func)).endswith("_like"):
+        return False
+    if any(arg.keyword is not None and arg.keyword.value == "device" for arg in made.args):
+        return False
+    source = definition(scene, lengths) if isinstance(lengths, cst.Name) else None
+    call = source.value if source is not None else None
+    named = values.callee(scene.value(call.func)) if isinstance(call, cst.Call) else ""
+    return named not in ("torch.as_tensor", "torch.LongTensor", "torch.tensor") or "device" in scene.code(
+        call or lengths
+    )
 
 
 def _loop_of(scene: FunctionSource, assign: cst.Assign) -> Loop | None:

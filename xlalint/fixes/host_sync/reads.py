@@ -136,16 +136,24 @@ def _find_read_beside(site: Site, node: cst.Call) -> str:
     scene, function = site.scene, site.scene.function(node)
     around = {one for one in scene.above(node) if isinstance(one, _BLOCKS)}
     for call in scene.descend(function, cst.Call) if function is not None else ():
-        read = None if call is node else _read(scene, call)
+        read = None if call is node else _read(scene, call) or _read_copy(call)
         if read is None or scene.function(call) is not function:
             continue
         if {one for one in scene.above(call) if isinstance(one, _BLOCKS)} != around:
             continue
         if not values.is_tensor(scene.value(read.tensor), "torch"):
             continue
+        if read.how == "copy":
+            return brief(scene.code(call))
         if isinstance(flow(scene, call, site.framework, Imports(scene, node)), NoFix):
             return brief(scene.code(call))
     return ""
+
+
+def _read_copy(call: cst.Call) -> _Read | None:
+    """The tensor that a call copies to the host: `x.cpu()`, `x.numpy()`, `x.tolist()`."""
+    copies = isinstance(call.func, cst.Attribute) and call.func.attr.value in ("cpu", "numpy", "tolist")
+    return _Read(call.func.value, "copy") if copies and isinstance(call.func, cst.Attribute) and not call.args else None
 
 
 _BLOCKS = (cst.If, cst.IfExp, cst.For, cst.While, cst.Try, cst.With, cst.Else, cst.ExceptHandler, cst.Lambda)

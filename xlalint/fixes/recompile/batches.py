@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
@@ -80,9 +82,14 @@ def _when_it_trains(scene: FunctionSource, call: cst.Call) -> str | None:
 
 def _is_named_for_evaluation(scene: FunctionSource, call: cst.Call) -> bool:
     """Return whether what is made has the name of a loader for evaluation: `val_loader = DataLoader(…)`."""
+    given = call.args[0].value if call.args else None
+    if isinstance(given, (cst.Name, cst.Attribute)) and _HELD_BACK(last_name(given)):
+        return True
     holder = scene.parent(call)
     if not isinstance(holder, cst.Assign):
         return False
+    if any(_HELD_BACK(last_name(one.target)) for one in holder.targets):
+        return True
     words = {word for one in holder.targets for word in scene.code(one.target).lower().replace(".", "_").split("_")}
     return not _EVALUATING.isdisjoint(words) and not any("train" in word for word in words)
 
@@ -131,6 +138,10 @@ def _find_assigned(scene: FunctionSource, name: str) -> list[cst.BaseExpression]
 
 
 _AT_RANDOM = frozenset(("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler", "DistributedSampler"))
+# What is held back, as one word: `testset`, `valloader`, `dev_data`.
+_HELD_BACK = re.compile(
+    r"^(?:dev|eval|test|val|valid|validation)_?(?:data|dataloader|dataset|dl|ds|iter|loader|set)?$", re.IGNORECASE
+).match
 _EVALUATING = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation"))
 _IN_ORDER = 2  # arguments of a loader that stand in front of `shuffle`
 # How many arguments may be given by their place before this one is.

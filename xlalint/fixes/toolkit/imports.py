@@ -57,12 +57,21 @@ class Imports:
         if bound is not None:
             return bound
         alias = _CUSTOMARY.get(module, module)
+        if self._comes_with_all(module, alias):
+            return alias
         if any(self._scene.code(one) == _write(module, alias) for one in self._list_lazy(module.partition(".")[0])):
             return alias
         if module not in self._added:
             alias = self._added[module] = self._free(_CUSTOMARY.get(module, module))
             self.needed.append(self._insert(module, alias))
         return self._added[module]
+
+    def _comes_with_all(self, module: str, alias: str) -> bool:
+        """Return whether a file uses a package by its own name, which nothing binds but `from others import *`."""
+        unit = self._scene.document.unit
+        bound = {*unit.defs, *unit.assigned, *self._local, *(one.local for one in unit.imports)}
+        stars = any(one.local == "*" for one in unit.imports)
+        return stars and alias == module and alias in self._scene.names and alias not in bound
 
     def _insert(self, module: str, alias: str) -> Replacement:
         """The import where the program imports the package: beside an import in the function, or in front of all that it does."""

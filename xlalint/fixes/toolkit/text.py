@@ -129,10 +129,12 @@ def with_argument_in_width(scene: FunctionSource, call: cst.Call, text: str) -> 
     added = with_argument(scene, call, text)
     start, end = scene.span(call)
     source, width = scene.document.text, width_of(scene)
-    begin, line_end = source.rfind("\n", 0, start) + 1, source.find("\n", end)
+    begin, line_end = source.rfind("\n", 0, added.start) + 1, source.find("\n", end)
     line = source[begin : len(source) if line_end < 0 else line_end]
-    if not call.args or "\n" in source[start:end] or "#" in line or len(line) + len(added.text) <= width:
+    if not call.args or "#" in line or len(line) + len(added.text) <= width:
         return added
+    if "\n" in source[start:end]:
+        return added if "\n" in added.text else _on_next_line(source, added, text)
     indent = scene.indent(call)
     inner = f"{indent}    "
     given = [source[scene.span(arg)[0] : scene.whole(arg.value)[1]] for arg in call.args] + [text]
@@ -140,6 +142,14 @@ def with_argument_in_width(scene: FunctionSource, call: cst.Call, text: str) -> 
     together = f"{inner}{', '.join(given)}\n"
     apart = "".join(f"{inner}{one},\n" for one in given)
     return Replacement(first, last, f"\n{together if len(together) <= width + 1 else apart}{indent}")
+
+
+def _on_next_line(source: str, added: Replacement, text: str) -> Replacement:
+    """An argument on a line of its own, below the line that the last one is on, where that begins with one."""
+    begin = source.rfind("\n", 0, added.start) + 1
+    line = source[begin : added.start]
+    indent = line[: len(line) - len(line.lstrip())]
+    return added._replace(text=f",\n{indent}{text}") if line.strip() else added
 
 
 # What follows a call's last argument: its comma and a comment.
