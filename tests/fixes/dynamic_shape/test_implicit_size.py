@@ -15,15 +15,18 @@ CHANGED = {
         "return F.one_hot(y % 4)": "return F.one_hot(y % 4, num_classes=4)",
         "return F.one_hot(y % n)": "return F.one_hot(y % n, num_classes=n)",
         "return torch.bincount(y, minlength=8)": "return F.one_hot(y.long(), 8).sum(0)",
-        "return torch.bincount(y, minlength=n)": "return F.one_hot(y.long(), n).sum(0)",
+        "return torch.bincount(y, minlength=n)": (
+            "return torch.zeros(n, dtype=torch.int64, device=y.device)"
+            ".scatter_add_(\n        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
+        ),
         "k = x.max(dim=-1).indices\n    return torch.bincount(k, minlength=n)": (
             "k = x.max(dim=-1).indices\n    return F.one_hot(k, n).sum(0)"
         ),
-        "return torch.bincount(y.to(torch.int64) + 1, minlength=n)": (
-            "return F.one_hot(y.to(torch.int64) + 1, n).sum(0)"
+        "return torch.bincount(y.to(torch.int64) + 1, minlength=9)": (
+            "return F.one_hot(y.to(torch.int64) + 1, 9).sum(0)"
         ),
-        "return torch.bincount(y.to(torch.int32), minlength=n)": (
-            "return F.one_hot(y.to(torch.int32).long(), n).sum(0)"
+        "return torch.bincount(y.to(torch.int32), minlength=9)": (
+            "return F.one_hot(y.to(torch.int32).long(), 9).sum(0)"
         ),
         "return torch.bincount(y, minlength=n**2)": (
             "return torch.zeros(n**2, dtype=torch.int64, device=y.device)"
@@ -33,7 +36,6 @@ CHANGED = {
             "return torch.zeros(int(x.shape.numel()), dtype=torch.int64, device=y.device).scatter_add_(\n"
             "        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
         ),
-        "return torch.bincount(y + 1, minlength=n * 8)": "return F.one_hot((y + 1).long(), n * 8).sum(0)",
         "return x.argmax(-1).bincount()": "return F.one_hot(x.argmax(-1), x.shape[-1]).sum(0)",
     },
     ("jax", "XLA207"): {
@@ -55,8 +57,9 @@ LEFT = {
         "return torch.bincount(y, x, 4)",
         "return torch.bincount(y[x > 0], minlength=n)",
         "return torch.bincount(y.flatten(), minlength=n)",
-        "k = y.reshape(-1)\n    return torch.bincount(k.long(), minlength=n)",
-        "for k in y.split(1000):\n        x = torch.bincount(k.long(), minlength=n)\n    return x",
+        "k = y.reshape(-1)\n    return torch.bincount(k.long(), minlength=9)",
+        "for k in y.split(1000):\n        x = torch.bincount(k.long(), minlength=9)\n    return x",
+        "return torch.bincount(y + 1, minlength=n * 8)",
         "k = y[x > 0]\n    k = k * 2\n    return torch.bincount(k, minlength=n)",
         "return torch.bincount(y, weights=x, minlength=4)",
         "return torch.bincount(x.argmax(-1), minlength=n)",

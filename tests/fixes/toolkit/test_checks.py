@@ -232,6 +232,10 @@ KEPT = {
         ),
         "only under `how == 'assert'`",
     ),
+    "of what is given, without words": (
+        append_indented(TRACED, "assert torch.all((x >= 0) & (x <= 1))\nreturn x * 2"),
+        "guards the arguments of `f`",
+    ),
 }
 DROPPED = {
     "under an option that is on": (
@@ -246,20 +250,20 @@ DROPPED = {
         append_indented(TRACED, "y = x * 2\nreturn y[2]"),
     ),
     "where only a branch waits": (
-        append_indented(TRACED, "assert (x > 0).all()\nif x.ndim == 2:\n    x = x.nonzero()\nreturn x * 2"),
-        append_indented(TRACED, "if x.ndim == 2:\n    x = x.nonzero()\nreturn x * 2"),
+        append_indented(TRACED, "x = x * 2\nassert (x > 0).all()\nif x.ndim == 2:\n    x = x.nonzero()\nreturn x * 2"),
+        append_indented(TRACED, "x = x * 2\nif x.ndim == 2:\n    x = x.nonzero()\nreturn x * 2"),
     ),
     "where a mask is written through": (
         append_indented(TRACED, "y = x * 2\nassert (y < 9).all()\nz = y + 1\ny[y > 3] = 0\nreturn y, z"),
         append_indented(TRACED, "y = x * 2\nz = y + 1\ny[y > 3] = 0\nreturn y, z"),
     ),
     "in traced code": (
-        append_indented(TRACED, "assert (x > 0).all()\nreturn x * 2"),
-        append_indented(TRACED, "return x * 2"),
+        append_indented(TRACED, "x = x * 3\nassert (x > 0).all()\nreturn x * 2"),
+        append_indented(TRACED, "x = x * 3\nreturn x * 2"),
     ),
     "raising": (
-        append_indented(TRACED, "if (x < 0).any():\n    raise ValueError\nreturn x * 2"),
-        append_indented(TRACED, "return x * 2"),
+        append_indented(TRACED, "y = x * 3\nif (y < 0).any():\n    raise ValueError\nreturn y * 2"),
+        append_indented(TRACED, "y = x * 3\nreturn y * 2"),
     ),
 }
 

@@ -106,17 +106,32 @@ def _counts(
         assumed = f"the result may have all `{size}` entries, not only as many as the largest number needs"
     imports = Imports(scene, node)
     numbers_code = scene.code(numbers) if _is_long(scene, numbers) else f"{atom(scene, numbers)}.long()"
-    if _is_table(size) and numbers_code.removesuffix(".long()").isidentifier():
+    named = bool(least) and type(scene.value(least[0])) is not Const and not _are_places(scene, numbers)
+    if ((assumed and named) or _is_table(size)) and numbers_code.removesuffix(".long()").isidentifier():
         torch = imports.name("torch")
         zeros = f"{torch}.zeros({size}, dtype={torch}.int64, device={numbers_code.removesuffix('.long()')}.device)"
         text = call_at(scene, node, f"{zeros}.scatter_add_", ["0", numbers_code, f"{torch}.ones_like({numbers_code})"])
         return Rewrite("Count with `scatter_add_`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
-    if assumed and _are_many(scene, numbers):
+    if assumed and (named or _are_many(scene, numbers)):
         return NoFix(
             f"`one_hot` would make `{size}` numbers of each of `{brief(scene.code(numbers))}`: count with `scatter_add_` into zeros"
         )
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
     return Rewrite("Count with `one_hot`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+
+
+def _are_places(scene: FunctionSource, numbers: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+    """Return whether numbers are places of extrema: `one_hot` makes of them no more than they were searched in."""
+    if isinstance(numbers, cst.Name):
+        made = definition(scene, numbers) if depth else None
+        return made is not None and _are_places(scene, made.value, depth - 1)
+    if isinstance(numbers, cst.Attribute):
+        pair = numbers.value
+        return numbers.attr.value == "indices" and isinstance(pair, cst.Call) and operation(scene, pair) in _PAIRS
+    if not isinstance(numbers, cst.Call):
+        return False
+    name, given = operation(scene, numbers), arguments_of(scene, numbers)
+    return name in _ARGUMENTS or (name in _KEPT and bool(given) and _are_places(scene, given[0], depth))
 
 
 def _are_many(scene: FunctionSource, numbers: cst.BaseExpression) -> bool:

@@ -94,6 +94,9 @@ def reason_to_keep_written(site: Site, statement: cst.CSTNode, tested: cst.CSTNo
     bound = _find_bound(scene, tested)
     if bound:
         return NoFix(f"`{bound}` bounds what is a size or a position, which XLA does not check: {_INSTEAD}")
+    function = scene.function(statement)
+    if function is not None and _reads_given(scene, statement, tested, function):
+        return NoFix(f"the check guards the arguments of `{site.hazard.function}`: {_INSTEAD}")
     if _has_words(scene, statement):
         return NoFix(f"the check says what is wrong, for people to read: {_INSTEAD}")
     return None

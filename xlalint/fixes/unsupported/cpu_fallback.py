@@ -10,8 +10,9 @@ import libcst as cst
 from xlalint.abstract.values import Const, Value
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.operations import arguments_of, is_method, operation
+from xlalint.fixes.toolkit.operations import MAKERS, arguments_of, is_method, operation
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom, bare_extent, brief, stands_alone
 
@@ -109,6 +110,10 @@ def _rewrite_search(use: _Use, edges: str, wanted: str) -> Rewrite | NoFix | Non
     if right is ... or side is ... or use.constant("out_int32", False) is not False or "sorter" in use.given:
         return _OTHER
     sign = "<=" if right or side == "right" else "<"
+    if not use.number(wanted) and _may_be_many(use.scene, use.given[edges]):
+        return NoFix(
+            f"`{brief(use.scene.code(use.given[edges]))}` may be long, and each value would be compared with all of it"
+        )
     if not use.tensor(edges):
         return NoFix(f"`{brief(use.scene.code(use.given[edges]))}` is not known to be a tensor")
     message = f"Count the edges with `{sign}`"
@@ -121,6 +126,18 @@ def _rewrite_search(use: _Use, edges: str, wanted: str) -> Rewrite | NoFix | Non
     text = f"({left} {sign} {use.operand(wanted)}[..., None]).sum(-1)"
     more = "" if flat else f", `{use.scene.code(use.given[wanted])}` has a dimension"
     return use.rewrite_in_place(text, message, f"{_ROOM}{more} and {_NO_NAN}")
+
+
+def _may_be_many(scene: FunctionSource, edges: cst.BaseExpression) -> bool:
+    """Return whether edges are computed of data, by a name: those that are written out, spaced or kept by a layer are few."""
+    made = definition(scene, edges) if isinstance(edges, cst.Name) else None
+    if made is None:
+        return False
+    call = made.value
+    return not isinstance(call, cst.Call) or operation(scene, call) not in _SPACED
+
+
+_SPACED = MAKERS | {"as_tensor", "logspace", "tensor", "quantile", "to"}
 
 
 def _search_sorted(use: _Use) -> Rewrite | NoFix | None:
