@@ -51,6 +51,10 @@ LEFT_ALONE = {
         "`torch.float64` is slow on the device",
     ),
     "a tensor of any size that is kept": (torch("kept.append(x.cpu())\nreturn x"), "of any size"),
+    "what a plot reads": (
+        torch("kept = []\nkept.append(x.mean().detach().cpu())\nplot(kept)\nreturn x"),
+        "`plot(kept)` may need it on the host",
+    ),
     "an option": (torch('kept.append(x.mean().to("cpu", torch.float32))\nreturn x'), "options"),
     "a list in JAX": (jax("return x.tolist()"), "a graph holds no values"),
     "options of NumPy": (jax("return np.exp(x, dtype=np.float64)"), "more than JAX's"),

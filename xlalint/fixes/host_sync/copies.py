@@ -11,7 +11,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import Slopes
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import makes_new, names
-from xlalint.fixes.toolkit.text import atom
+from xlalint.fixes.toolkit.text import atom, brief
 from xlalint.fixes.unsupported.unsupported_dtype import NARROWER
 
 # Functions of one array that NumPy, JAX and PyTorch call alike, and TensorFlow in `tf` or, below, elsewhere.
@@ -180,6 +180,9 @@ def keep_on_device(site: Site) -> Rewrite | NoFix | None:
     appends = call is not None and isinstance(call.func, cst.Attribute) and call.func.attr.value == "append"
     if call is None or not appends or not isinstance(scene.parent(call), cst.Expr):
         return NoFix("only the author knows where the copy is needed: copy once, after the loop")
+    reader = _find_host_reader(scene, call.func)
+    if reader:
+        return NoFix(f"`{reader}` may need it on the host: copy once, after the loop")
     if values.rank_of(scene.value(node.func.value)) != 0:
         return NoFix("a tensor of any size is kept on the host: keep it on the device only where there is room for all")
     if len(node.args) > (node.func.attr.value == "to"):
@@ -187,6 +190,23 @@ def keep_on_device(site: Site) -> Rewrite | NoFix | None:
     removed = Replacement(scene.whole(node.func.value)[1], scene.span(node)[1], "")
     assumed = f"code that reads `{scene.code(call.func).rpartition('.')[0]}` copies to the host"
     return Rewrite("Keep the tensor on the device", (removed,), assumed)
+
+
+def _find_host_reader(scene: FunctionSource, append: cst.CSTNode) -> str:
+    """The code of what else than a function of PyTorch's takes the list that something is appended to; "" where nothing else does."""
+    held = append.value if isinstance(append, cst.Attribute) else None
+    function = scene.function(append)
+    for use in uses(scene, function, held.value) if isinstance(held, cst.Name) and function is not None else ():
+        arg = scene.parent(use)
+        call = scene.parent(arg) if isinstance(arg, cst.Arg) else None
+        name = values.callee(scene.value(call.func)) if isinstance(call, cst.Call) else ""
+        if (
+            isinstance(call, cst.Call)
+            and not name.startswith("torch.")
+            and name not in ("builtins.len", "builtins.sum")
+        ):
+            return brief(scene.code(call))
+    return ""
 
 
 def other(site: Site) -> NoFix:

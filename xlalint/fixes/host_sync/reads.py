@@ -17,7 +17,8 @@ from xlalint.fixes.toolkit.gradients import Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.numbers import MATH, flow, tensorflow_name
 from xlalint.fixes.toolkit.operations import makes_new, operation
-from xlalint.fixes.toolkit.text import argument, atom, brief, stands_alone
+from xlalint.fixes.toolkit.text import argument, atom, brief, stands_alone, width_of
+from xlalint.fixes.toolkit.text import call as write_call
 
 # A comment that speaks of the method by its name.
 _ITEM = re.compile(r"\bitem\b").search
@@ -327,7 +328,11 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
         return NoFix("stack the tensors with `torch.stack`, and apply the call's options to the result")
     cut = ".detach()" if values.dtype_of(value.element) not in ("i", "b") else ""
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
-    text = f"{scene.code(node.func.value)}.stack({argument(scene, listed)}){cut}{to}"
+    start, end = scene.span(node)
+    before, line_end = start - scene.document.text.rfind("\n", 0, start) - 1, scene.document.text.find("\n", end)
+    tail = len(cut) + len(to) + max(line_end - end, 0)
+    stack, width = f"{scene.code(node.func.value)}.stack", width_of(scene)
+    text = f"{write_call(stack, [argument(scene, listed)], before, scene.indent(node), tail, width)}{cut}{to}"
     assumed = [] if value.items else [f"`{code}` is not empty"]
     assumed += [] if all(values.rank_of(one) == 0 for one in held) else ["its tensors have no dimensions"]
     assumed.append("its tensors are of one dtype, on the device where they are needed")
