@@ -153,6 +153,7 @@ SUMS_LEFT_ALONE = {
         "total += loss.item()\nwriter((loss * 2).detach().cpu().numpy())",
         "in each turn",
     ),
+    "beside what reads what is not known": ("total += loss.item()\nwriter(model.loss(x).item())", "in each turn"),
     "an attribute": ("model.total += loss.item()", "keeps the number"),
 }
 

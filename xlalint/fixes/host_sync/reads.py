@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.abstract.values import Sequence
+from xlalint.abstract.values import UNKNOWN, Sequence
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.consumers import Consumer, consumers
@@ -142,9 +142,10 @@ def _find_read_beside(site: Site, node: cst.Call) -> str:
             continue
         if {one for one in scene.above(call) if isinstance(one, _BLOCKS)} != around:
             continue
-        if not values.is_tensor(scene.value(read.tensor), "torch"):
+        surely = values.is_tensor(scene.value(read.tensor), "torch")
+        if not surely and (read.how != "item" or scene.value(read.tensor) is not UNKNOWN):
             continue
-        if read.how == "copy":
+        if read.how == "copy" or not surely:
             return brief(scene.code(call))
         if isinstance(flow(scene, call, site.framework, Imports(scene, node)), NoFix):
             return brief(scene.code(call))
