@@ -229,7 +229,7 @@ def _only_returns(line: cst.CSTNode) -> bool:
 
 
 def _find_watched(site: Site, statement: cst.CSTNode, tested: cst.CSTNode) -> str:
-    """What a check ends the run for where it is not finite: `if torch.isnan(loss): raise …`, `assert x.isfinite().all()`; "" for another.
+    """Return what a check ends the run for where it is not finite: `if torch.isnan(loss): raise …`; "" for another.
 
     With words or without, somebody wants it, and what is not finite shows nowhere else before the run is lost. JAX and TensorFlow make
     none of a tensor's elements.
