@@ -18,6 +18,10 @@ LEFT_ALONE = {
         "p = x.sum()\n    return 1 / (1 + torch.exp(p)) if p < 10 else p.exp() * 0.0\n",
         "overflows where it is not chosen",
     ),
+    "what is computed with NaN": (
+        "return (x - y).sum() if torch.isnan(y).any() else (x * 2.0).sum()\n",
+        "gradients of what is computed with it are NaN",
+    ),
     "yes or no": ("return True if x.sum() > 0 else False\n", "yes or no"),
     "random numbers": ("return torch.randn_like(x) if x.sum() > 0 else x\n", "draws random numbers"),
 }

@@ -40,6 +40,22 @@ def find_spoilt(asked: Iterable[str], into: frozenset[str], other: frozenset[str
     return min(tested & (into ^ other), default="")
 
 
+def find_tested_operand(asked: Iterable[str], side: str, into: frozenset[str]) -> str:
+    """The variable that conditions test for NaN, with which a side computes what other variables take gradients of: these are NaN, too.
+
+    >>> find_tested_operand(["torch.isnan(y).any()"], "mse_loss(x, y)", frozenset(["x"]))
+    'y'
+    """
+    tested = {code for text in asked for code in _list_tested(text)}
+    tree = _parse(side)
+    if tree is None or not tested or isinstance(tree, (ast.Attribute, ast.Name)):
+        return ""
+    whole = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Subscript)}
+    parts = (one for one in ast.walk(tree) if isinstance(one, (ast.Attribute, ast.Name)) and id(one) not in whole)
+    read = {ast.unparse(one) for one in parts} & tested
+    return min(read, default="") if into - read else ""
+
+
 def find_overflow(asked: Iterable[str], side: str) -> str:
     """The exponential on one side of a choice of what conditions compare, which overflows where it is not chosen; "" without.
 

@@ -13,7 +13,7 @@ from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
-from xlalint.fixes.toolkit.choices import differ_in_size, find_overflow, find_spoilt
+from xlalint.fixes.toolkit.choices import differ_in_size, find_overflow, find_spoilt, find_tested_operand
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
 from xlalint.fixes.toolkit.divisors import (
@@ -107,6 +107,11 @@ class Chooser:
         spoilt = self._find_spoilt(asked, taken, other)
         if spoilt:
             return NoFix(f"where `{spoilt}` is not finite, its gradient would be NaN even if it is not chosen")
+        operand = self._find_tested_operand(asked, taken, other)
+        if operand:
+            return NoFix(
+                f"where `{operand}` is not finite, gradients of what is computed with it are NaN even if it is not chosen"
+            )
         steep = self._find_overflow(asked, taken, other)
         if steep:
             return NoFix(
@@ -130,6 +135,14 @@ class Chooser:
         codes = [asked.text, self.tested, *map(self._code_of, sorted(asked.names))]
         found = find_spoilt(codes, taken.slope.into, other.slope.into)
         return found if found and definition_at(self._scene, found, self._scene.statement(self._node)) else ""
+
+    def _find_tested_operand(self, asked: Condition, taken: Side, other: Side) -> str:
+        """The variable that a condition tests for NaN and with which a side computes what others take gradients of; "" without."""
+        if not self.learns:
+            return ""
+        codes = [asked.text, self.tested, *map(self._code_of, sorted(asked.names))]
+        found = (find_tested_operand(codes, side.text, side.slope.into) for side in (taken, other))
+        return next(filter(None, found), "")
 
     def _find_overflow(self, asked: Condition, taken: Side, other: Side) -> str:
         """The exponential that a condition keeps from large numbers, if a gradient goes through it; "" without."""
