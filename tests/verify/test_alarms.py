@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from xlalint.verify import alarms
 from xlalint.verify.alarms import alarm
 
 
@@ -67,3 +68,31 @@ def test_an_error_that_is_raised_for_it_does_not_hide_it() -> None:
 def test_another_error_stays_what_it_is() -> None:
     with pytest.raises(RuntimeError, match=r"^its own$"), alarm(60):
         raise RuntimeError("its own") from TimeoutError("of the program")
+
+
+def test_code_that_catches_it_and_goes_on_hears_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alarms, "_EVERY", 0.01)
+    caught: list[TimeoutError] = []
+
+    def look_up() -> None:
+        try:
+            signal.pause()
+        except TimeoutError as error:  # as a cache does that takes any error for a miss
+            caught.append(error)
+
+    with pytest.raises(TimeoutError), alarm(0.01):
+        look_up()
+        wait()
+    assert caught
+
+
+def test_an_error_that_has_just_its_text_does_not_hide_it() -> None:
+    def compare() -> None:
+        try:
+            signal.pause()
+        except TimeoutError as error:
+            told = str(error)
+        raise ValueError(f"keys should be comparable: {told}")
+
+    with pytest.raises(TimeoutError, match=r"^not done within 0\.01 s$"), alarm(0.01):
+        compare()

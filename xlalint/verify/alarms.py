@@ -13,54 +13,44 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 _AGAIN = 0.01  # seconds after which it rings again, where nobody heard it
+_EVERY = 1.0  # seconds between one time and the next, where what is to end caught the error and went on
 
 
 @contextlib.contextmanager
 def alarm(seconds: float) -> Iterator[None]:
     """Raise `TimeoutError` in code that takes longer; 0.0 is no limit.
 
-    Where Python cannot raise, as in what it calls while it collects garbage, it would print the error and go on: the alarm rings again. A
-    framework that takes the error for one of what it traces, as Dynamo does, and raises its own for it, does not hide it.
+    Where Python cannot raise, as in what it calls while it collects garbage, it would print the error and go on: the alarm rings again, as
+    it does where code catches the error and goes on. A framework that raises an error of its own for it, as Dynamo does, or that tells of
+    it just in the text of one, as JAX's compiler and caches do, does not hide it.
     """
     if not seconds:
         yield
         return
 
-    late = TimeoutError(f"not done within {seconds:g} s")
+    late, rung = TimeoutError(f"not done within {seconds:g} s"), False
 
     def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal rung
+        rung = True
         raise late
 
     def hear(told: UnraisableHookArgs, /) -> None:
         if told.exc_value is late:
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _EVERY)
         else:
             heard(told)
 
     before, heard = signal.signal(signal.SIGALRM, stop), sys.unraisablehook
     sys.unraisablehook = hear
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _EVERY)
     try:
         yield
     except Exception as error:
-        if error is not late and _is_from(error, late):
+        if rung and error is not late:
             raise late from error
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         sys.unraisablehook = heard
-
-
-def _is_from(error: BaseException, cause: BaseException) -> bool:
-    """Return whether an error was raised for another, or while that was handled."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        one = waiting.pop()
-        if one is cause:
-            return True
-        if one is not None and id(one) not in seen:
-            seen.add(id(one))
-            waiting += [one.__cause__, one.__context__]
-    return False

@@ -19,6 +19,7 @@ os.environ.update(environment.for_jax())
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.core import reset_trace_state
 from msgspec.structs import replace
 
 from xlalint.verify.backends import GIVEN_AWAY, Content, Leaf, Mode, Options, Program, Result, jaxprs, values
@@ -80,6 +81,7 @@ class Jax:
 
     def trace(self, program: Program, given: Mapping[str, Any], numbering: Numbering) -> Traced:
         """Number what a call computes."""
+        _leave_traces()
         subject = program.make()
         arguments = put_on_device(given, program.builder())
         applied = applied_of(subject, arguments, "eager")
@@ -95,6 +97,7 @@ class Jax:
     def run(
         self, program: Program, steps: Sequence[Mapping[str, Any]], options: Options
     ) -> Iterator[tuple[Step, Result]]:
+        _leave_traces()
         meter = JaxMeter(thorough=options.mode != "eager")
         programs = values.Programs(options.programs, self.name)
         meter.start()
@@ -136,6 +139,14 @@ class Jax:
         finally:
             jax.config.update("jax_enable_x64", doubles)
             meter.stop()
+
+
+def _leave_traces() -> None:
+    """Forget what a call was tracing that a limit of seconds ended.
+
+    Where the limit fell between the end of a trace and JAX's return to what was before, all later calls would find no trace at all.
+    """
+    reset_trace_state()
 
 
 def _make_shape(shape: tuple[int, ...], dtype: Any) -> Any:
