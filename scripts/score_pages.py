@@ -5,7 +5,7 @@ The `bad` examples of all rule pages that have a fix are laid out as files, and 
 which are right for the inputs that the pages show. One that is refuted or unverified is printed with its reason: a refuted fix is wrong for
 some inputs, which its message then has to exclude.
 
-usage: score_pages.py [--only torch_xla,tensorflow,jax] [--match XLA2] [--json FILE]
+usage: score_pages.py [--only torch_xla,tf,jax] [--match XLA2] [--json FILE]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from xlalint.fixes.registry import REWRITES  # noqa: E402
 from xlalint.rules import Example, rules  # noqa: E402
 
-FRAMEWORKS = {"torch_xla": "torch", "tensorflow": "tensorflow", "jax": "jax"}
+FRAMEWORKS = {"torch_xla": "torch", "tf": "tensorflow", "jax": "jax"}
 
 
 def examples(framework: str, match: str) -> list[Example]:
@@ -82,7 +82,7 @@ def main() -> None:
         if not str(proof["verdict"]).startswith("proven"):
             print(f"{proof['target']:10} {proof['file']} {proof['code']}: {proof['verdict']}: {proof['reason']}")
     print(dict(Counter(str(proof["verdict"]) for proof in told)), "of", len(told))
-    seconds = sorted(float(str(proof["seconds"])) for proof in told)
+    seconds = sorted(float(str(proof["seconds"])) for proof in told if "seconds" in proof)
     if seconds:
         print(
             f"seconds each: median {statistics.median(seconds):.2f}, 95th {seconds[int(len(seconds) * 0.95) - 1]:.2f}"

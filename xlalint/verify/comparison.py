@@ -40,6 +40,7 @@ from xlalint.verify.inputs.draws import Values, draw, is_floating, resize
 from xlalint.verify.inputs.edges import (
     CANCELLING,
     DTYPE_KINDS,
+    GROWING,
     NOTHING,
     OUTSIDE,
     WITHOUT_GRADIENTS,
@@ -245,7 +246,7 @@ class _Comparison:
         numbers: dict[str, int] = {}
         known = {_form_of(draw.values) for draw in self.draws} if self.pair.equal and not setting.text else ()
         for edge, values in found:
-            if edge != "step" and known and _form_of(values) in known:
+            if edge not in ("step", GROWING) and known and _form_of(values) in known:
                 continue
             if not {edge, _FAMILIES.get(edge)} & set(self.pair.unlike):
                 self.draws.append(Draw(edge, numbers.get(edge, 0), values, setting))

@@ -293,12 +293,26 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, (torch.Tensor, np.ndarray)) and not with_grad
 
 
+_PLAIN = (torch.Tensor, np.ndarray)
+
+
 def _special_name(value: Any) -> str:
-    return "Parameter" if isinstance(value, torch.nn.Parameter) else ""
+    """Return what sets a result apart: a class of its own, what code put on it, and what autograd was asked to keep or do there."""
+    told = [] if type(value) in _PLAIN else [type(value).__name__]
+    if isinstance(value, torch.Tensor):
+        told += [f"with an attribute {name}" for name in vars(value)]
+        told += ["whose gradient is kept"] if value.retains_grad else []
+        told += ["with a hook for its gradient"] if value._backward_hooks else []
+    return ", ".join(told)
+
+
+def _graph_of(value: Any) -> str:
+    """Return whether something held leads into what computed it, which lives as long, and through which `backward` of a later call goes."""
+    return "in a graph of autograd" if _differentiable(value) and not value.is_leaf else ""
 
 
 KINDS = Kinds(_is_array, _parts_of, named=_special_name)
-STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users, drains=False)
+STATE_KINDS = Kinds(_is_array, _parts_of, is_of_users, named=_graph_of, drains=False)
 
 
 def _differentiable(value: Any) -> bool:

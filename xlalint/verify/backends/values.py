@@ -58,7 +58,7 @@ def leaves(values: Iterable[Any], to_array: Callable[[Any], Any] = np.asarray) -
 
 
 def _leaf(value: Any, to_array: Callable[[Any], Any]) -> Leaf:
-    if isinstance(value, (bool, int, float, complex)):
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return "python", np.asarray(value)
     if value is None or isinstance(value, (str, bytes)):
         return "none", np.asarray(str(value))

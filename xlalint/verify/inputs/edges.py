@@ -23,6 +23,8 @@ from xlalint.verify.model import ArraySpec, Spec, Specs
 _MOST_CONSTANTS = 8
 _MOST_ELEMENTS = 400_000
 _LARGE = 600
+_LONGER = 11  # a size that no input is declared with by chance
+_FAR = 300.0
 _MOST_COMBINATIONS = 36
 _MOST_BEYOND = 1 << 27  # more may be a size of what a function makes, and take all memory
 _APART = 3  # floating arguments that take turns at a constant
@@ -193,6 +195,21 @@ def _magnitudes(specs: Specs, hints: Hints) -> Drawn:
     yield _map(draw(specs, 7), lambda value: np.sort(value.reshape(-1)).reshape(value.shape))
 
 
+def _offset(specs: Specs, hints: Hints) -> Drawn:
+    """Large values that are close together, as pixels and times are: a difference of their squares, say, is what rounding left of it."""
+    yield _map(draw(specs, 3), lambda value: np.asarray(_FAR + value / 2).astype(value.dtype))
+
+
+def _growing(specs: Specs, hints: Hints) -> Drawn:
+    """Other sizes from call to call: a table that one call made may be too short for the next."""
+    usual = fill_sizes(specs)
+    for number, size in enumerate((3, 2 * _LONGER, _LONGER)):
+        other = resize(specs, size)
+        if sum(_elements(spec, other.sizes) for spec in other.arguments.values()) > _MOST_ELEMENTS or other == usual:
+            return
+        yield draw(other, number)
+
+
 def _denormal(specs: Specs, hints: Hints) -> Drawn:
     """Numbers that are smaller than the smallest normal one, which devices take for zeros."""
     yield _scale(draw(specs, 2), 1e-41)
@@ -335,6 +352,8 @@ def _options(specs: Specs, hints: Hints) -> Drawn:
 _KINDS: Mapping[str, Callable[[Specs, Hints], Drawn]] = MappingProxyType(
     {"step": _step, "nan": _nan, "zeros": _zeros, "ties": _ties, "single": _single, "empty": _empty}
 )
+GROWING = "growing"
+"""The draws that count as a row of calls of one instance, also where the two programs' graphs are the same for each size."""
 _MORE_KINDS: Mapping[str, Callable[[Specs, Hints], Drawn]] = MappingProxyType(
     {
         "constants": _constants,
@@ -346,10 +365,12 @@ _MORE_KINDS: Mapping[str, Callable[[Specs, Hints], Drawn]] = MappingProxyType(
         "not finite": _odd,
         "infinite": _infinite,
         "magnitudes": _magnitudes,
+        "far from zero": _offset,
         "denormal": _denormal,
         "bf16": _of_dtype("bf16"),
         "f16": _of_dtype("f16"),
         "sizes": _sizes,
+        GROWING: _growing,
         "beyond the range": _beyond,
     }
 )
@@ -357,7 +378,7 @@ LARGEST = _LARGE
 DTYPE_KINDS = tuple(kind for kind in _MORE_KINDS if kind in DTYPES)
 CANCELLING = "alike"
 """The draws whose arguments may cancel one another, so that a result is what rounding leaves of its terms."""
-WITHOUT_GRADIENTS = (CANCELLING, "infinite")
+WITHOUT_GRADIENTS = (CANCELLING, "infinite", "far from zero")
 """The draws of which only values count: a gradient there is that of what rounding left, or of ties with what stands for infinity."""
 OUTSIDE = ("beyond the range", "denormal", "f16")
 """The kinds of draws that the declared inputs exclude, or no TPU computes with: a difference there is told, and refutes nothing."""
