@@ -58,9 +58,15 @@ ELSEWHERE = {
     "jax": {
         "jax.device_put_replicated",
         "jax.interpreters.xla.DeviceArray",
+        "jax.lax.log2",  # of newer releases, as the next two, two of `jax.numpy`, and `erfcinv`
+        "jax.lax.one_minus_square",
+        "jax.lax.polynomial",
         "jax.numpy.DeviceArray",
+        "jax.numpy.minmax",
+        "jax.numpy.top_k",
         "jax.numpy.at",  # stands for the type of `x.at`
         "jax.random.PRNGKeyArray",
+        "jax.scipy.special.erfcinv",
         "jax.xla.DeviceArray",
     },
     "numpy": {"numpy.NaN", "numpy.Inf", "numpy.NINF", "numpy.PINF", "numpy.infty"},
