@@ -19,6 +19,8 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         reader = "get_default_dtype" if key == "dtype" else "is_grad_enabled"
         setattr(torch, reader, lambda key=key: getattr(state, key))
         setattr(torch, f"set_{name}", lambda value, key=key: setattr(state, key, value))
+    torch.backends = SimpleNamespace(cudnn=SimpleNamespace(enabled=True, benchmark=False, deterministic=False))  # type: ignore[attr-defined]
+    state.cudnn = torch.backends.cudnn
     monkeypatch.setitem(sys.modules, "torch", torch)
     for name in ("keras", "jax"):
         monkeypatch.delitem(sys.modules, name, raising=False)
@@ -29,6 +31,13 @@ def test_settings_are_restored(framework: SimpleNamespace) -> None:
     with keep_settings():
         framework.dtype, framework.gradients = "float64", False
     assert (framework.dtype, framework.gradients) == ("float32", True)
+
+
+def test_settings_that_are_attributes_are_told_and_restored(framework: SimpleNamespace) -> None:
+    with keep_settings():
+        framework.cudnn.deterministic = True
+        assert read_settings()["torch.backends.cudnn.deterministic"] == "True"
+    assert framework.cudnn.deterministic is False
 
 
 def test_settings_are_told(framework: SimpleNamespace) -> None:

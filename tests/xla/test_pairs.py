@@ -35,6 +35,7 @@ CASES = [
     ("torch", "return x.var(unbiased=False)", "return (x * x).mean() - x.mean() ** 2", "values"),
     ("torch", "return (x - x.mean()).pow(2).mean()", "return (x - x.mean()).pow(2).sum() / x.numel()", ""),
     ("torch", "y = x * 2\n    if x.requires_grad:\n        y.retain_grad()\n    return y", "return x * 2", "values"),
+    ("torch", "torch.backends.cudnn.deterministic = True\n    return x * 2", "return x * 2", "settings"),
     ("torch", "y = x * 2\n    y.scale = 2\n    return y", "return x * 2", "values"),
     ("torch", "return x.detach()", "return torch.nn.Parameter(x.detach(), requires_grad=False)", "values"),
     ("torch", "seen[:] = [x * 2]\n    return x", "seen[:] = [x.detach() * 2]\n    return x", "state"),

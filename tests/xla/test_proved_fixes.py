@@ -39,6 +39,20 @@ def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return x
 """
 
+UNWRITTEN = """import torch
+from torch import nn
+
+
+class Biased(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.Tensor(8))  # memory as it is
+
+    # xlalint: inputs(x="f32[4,8]", mask="bool[4,8]")
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return x[mask].sum() + self.bias
+"""
+
 
 def checked(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
     for package in ("torch", "torch_xla"):
@@ -56,6 +70,12 @@ def test_what_is_proven_is_applied(tmp_path: Path) -> None:
     done = checked(tmp_path, PROVEN, "--fix", "--unsafe-fixes", "--show-fixes")
     assert "1 fix proven, 0 refuted, 0 unverified." in done.stdout, done.stdout + done.stderr
     assert "x[mask]" not in (tmp_path / "model.py").read_text()
+
+
+@pytest.mark.torch_xla
+def test_memory_that_nobody_wrote_to_is_the_same_before_and_after(tmp_path: Path) -> None:
+    done = checked(tmp_path, UNWRITTEN, "--fix", "--unsafe-fixes")
+    assert "1 fix proven, 0 refuted, 0 unverified." in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.torch_xla

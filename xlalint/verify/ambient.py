@@ -23,6 +23,12 @@ _SETTINGS = (
     ("keras", "config.floatx", "config.set_floatx"),
     ("keras", "config.dtype_policy", "config.set_dtype_policy"),
 )
+# Module, and the attribute of it that is a setting.
+_ATTRIBUTES = (
+    ("torch", "backends.cudnn", "enabled"),
+    ("torch", "backends.cudnn", "benchmark"),
+    ("torch", "backends.cudnn", "deterministic"),
+)
 _FLAGS = (
     "jax_enable_x64",
     "jax_debug_nans",
@@ -73,6 +79,11 @@ def _find_settings() -> Iterator[_Setting]:
             value = reader()
             restore = partial(writer, **value) if isinstance(value, dict) else partial(writer, value)
             yield _Setting(f"{module}.{writes}", value, restore)
+    for module, path, name in _ATTRIBUTES:
+        holder = _find(module, path)
+        if holder is not None:
+            value = getattr(holder, name)
+            yield _Setting(f"{module}.{path}.{name}", value, partial(setattr, holder, name, value))
     config = _find("jax", "config")
     for flag in _FLAGS if config is not None else ():
         value = getattr(config, flag)

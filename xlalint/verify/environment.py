@@ -45,6 +45,14 @@ OWN_GRAPHS = "xlalint-graphs-"
 _GRAPHS = "SyncTensorsGraph"  # how torch_xla names what it compiles; other frameworks read the same flags
 
 
+def for_memory() -> dict[str, str]:
+    """Return variables that have glibc fill memory which it gives out: what a program leaves of it is the same in each process.
+
+    `torch.empty` can be filled where it is called; `torch.Tensor(n)`, as older code makes parameters, gives memory as it is.
+    """
+    return {} if "MALLOC_PERTURB_" in os.environ else {"MALLOC_PERTURB_": "85"}
+
+
 def has_tpu() -> bool:
     """Return whether the machine has a TPU."""
     return any(Path(device).exists() for device in ("/dev/accel0", "/dev/vfio/0"))

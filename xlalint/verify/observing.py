@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from xlalint.processes import hosting
-from xlalint.verify import places
+from xlalint.verify import environment, places
 from xlalint.verify.backends import require
 from xlalint.verify.inputs import STEPS, SpecError, fill_sizes, sizes_of
 from xlalint.verify.isolation import LIMITS, Ended, Limits, run
@@ -199,7 +199,7 @@ def _last_words(ended: Ended) -> str:
 def _environment() -> dict[str, str]:
     """The child's: what is relative in PYTHONPATH stays what it is here, and Python prints what it is told to at once."""
     path = os.environ.get("PYTHONPATH")
-    told = {"PYTHONUNBUFFERED": "1"}
+    told = {"PYTHONUNBUFFERED": "1", **environment.for_memory()}
     if path:
         told["PYTHONPATH"] = os.pathsep.join(os.path.abspath(one) for one in path.split(os.pathsep) if one)  # noqa: PTH100
     return told

@@ -338,8 +338,6 @@ def _rewrite(site: Site, found: MaskedReduction, place: MaskPlacement, whole: st
         return NoFix(
             f"the number of dimensions is not known, on which the count of `{place.mask}` depends; align the mask by hand"
         )
-    if site.framework == "torch" and "(None,) *" in place.mask:
-        return NoFix(f"the number of dimensions is not known; align `{place.mask}` by hand")
     if found.name == "mean" and not place.simple:
         return NoFix(f"the mask is needed twice; give `{place.mask}` a name")
     imports = Imports(scene, found.call)
