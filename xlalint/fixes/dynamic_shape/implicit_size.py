@@ -126,12 +126,17 @@ def _are_places(scene: FunctionSource, numbers: cst.BaseExpression, depth: int =
         made = definition(scene, numbers) if depth else None
         return made is not None and _are_places(scene, made.value, depth - 1)
     if isinstance(numbers, cst.Attribute):
-        pair = numbers.value
-        return numbers.attr.value == "indices" and isinstance(pair, cst.Call) and operation(scene, pair) in _PAIRS
+        return _are_of_pair(scene, numbers)
     if not isinstance(numbers, cst.Call):
         return False
     name, given = operation(scene, numbers), arguments_of(scene, numbers)
     return name in _ARGUMENTS or (name in _KEPT and bool(given) and _are_places(scene, given[0], depth))
+
+
+def _are_of_pair(scene: FunctionSource, node: cst.Attribute) -> bool:
+    """Return whether an attribute is the places that come with extrema: `x.max(0).indices`."""
+    pair = node.value
+    return node.attr.value == "indices" and isinstance(pair, cst.Call) and operation(scene, pair) in _PAIRS
 
 
 def _are_many(scene: FunctionSource, numbers: cst.BaseExpression) -> bool:
@@ -187,8 +192,7 @@ def _is_long(scene: FunctionSource, node: cst.BaseExpression) -> bool:
         sides = (node.left, node.right), (node.right, node.left)
         return any(_is_long(scene, one) and _is_whole(scene, other) for one, other in sides)
     if isinstance(node, cst.Attribute):
-        pair = node.value
-        return node.attr.value == "indices" and isinstance(pair, cst.Call) and operation(scene, pair) in _PAIRS
+        return _are_of_pair(scene, node)
     if not isinstance(node, cst.Call):
         return False
     name, given = operation(scene, node), arguments_of(scene, node)

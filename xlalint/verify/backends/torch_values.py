@@ -288,17 +288,17 @@ def _parts_of(value: Any) -> tuple[str, Mapping[str, Any]] | None:
 _MODULE_FIELDS = frozenset(vars(torch.nn.Module()))
 
 
+_ARRAYS = (torch.Tensor, np.ndarray)
+
+
 def _is_array(value: Any) -> bool:
     with_grad = isinstance(value, torch.nn.Parameter) and value.grad is not None
-    return isinstance(value, (torch.Tensor, np.ndarray)) and not with_grad
-
-
-_PLAIN = (torch.Tensor, np.ndarray)
+    return isinstance(value, _ARRAYS) and not with_grad
 
 
 def _special_name(value: Any) -> str:
     """Return what sets a result apart: a class of its own, what code put on it, and what autograd was asked to keep or do there."""
-    told = [] if type(value) in _PLAIN else [type(value).__name__]
+    told = [] if type(value) in _ARRAYS else [type(value).__name__]
     if isinstance(value, torch.Tensor):
         told += [f"with an attribute {name}" for name in vars(value)]
         told += ["whose gradient is kept"] if value.retains_grad else []
