@@ -76,6 +76,7 @@ from xlalint.fixes.dynamic_shape import (
     slices,
     unique,
 )
+from xlalint.fixes.graph_break import reports
 from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, prints, reads
 from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site, words_of
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
@@ -186,7 +187,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         copies.keep_on_device,
         copies.other,
     ),
-    "XLA303": (prints.debug_print, prints.step_closure, prints.in_graph),
+    "XLA303": (reports.say_uncompiled, prints.debug_print, prints.step_closure, prints.in_graph),
     "XLA304": (host_compare.whole_comparison,),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA401": (batches.pad_to_length,),
@@ -247,6 +248,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     ),
     "XLA603": (unsupported_dtype.narrow,),
     "XLA602": (cpu_fallback.on_device,),
+    "XLA701": (reports.say_uncompiled,),
 }
 
 # Tried first, whatever the rule.

@@ -1,0 +1,1 @@
+"""Rewriters for what ends the graph that `torch.compile` records."""
