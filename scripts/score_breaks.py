@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """How many breaks of torch.compile's graphs do the fixes take away?
 
-Models of transformers are built with tiny configurations and random weights, and `torch._dynamo.explain` counts the breaks of one forward
-call in evaluation mode, before and after `xlalint check --target torch_compile --fix --unsafe-fixes` changed a copy of the package. The
-outputs before and after are compared. The first rows are the models that the first version of GraphMend's paper (arXiv 2509.16248) names, as
-far as transformers has their classes; then come further architectures of the same release.
+Models of transformers are built with tiny configurations and random weights, and `torch._dynamo.explain` counts the breaks of one
+forward call in evaluation mode, before and after `xlalint check --target torch_compile --fix --unsafe-fixes` changed a copy of the package.
+The outputs before and after are compared. The first rows are the models that the first version of GraphMend's paper (arXiv 2509.16248)
+names, as far as transformers has their classes; then come further architectures of the same release.
 
 usage: score_breaks.py FOLDER [--models T5,BioGpt] [--xlalint CMD] [--keep FIXED] [--json FILE]
 
@@ -29,7 +29,11 @@ from pathlib import Path
 from typing import Any
 
 LIMIT = 240  # seconds for one model
-HELPERS = ("transformers/modeling_rope_utils.py", "transformers/modeling_attn_mask_utils.py", "transformers/cache_utils.py")
+HELPERS = (
+    "transformers/modeling_rope_utils.py",
+    "transformers/modeling_attn_mask_utils.py",
+    "transformers/cache_utils.py",
+)
 SMALL: dict[str, Any] = {
     "vocab_size": 128,
     "hidden_size": 32,
@@ -71,7 +75,13 @@ FURTHER: dict[str, dict[str, Any]] = {
     "SwitchTransformersForConditionalGeneration": {"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1},
     "NllbMoeForConditionalGeneration": {"num_experts": 4, "encoder_sparse_step": 1, "decoder_sparse_step": 1},
     "FSMTForConditionalGeneration": {"langs": ["en", "de"], "src_vocab_size": 128, "tgt_vocab_size": 128},
-    "ProphetNetForConditionalGeneration": {"num_encoder_layers": 2, "num_decoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4},
+    "ProphetNetForConditionalGeneration": {
+        "num_hidden_layers": None,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 2,
+        "num_encoder_attention_heads": 4,
+        "num_decoder_attention_heads": 4,
+    },
     "OPTForCausalLM": {"ffn_dim": 64, "word_embed_proj_dim": 32},
     "XGLMForCausalLM": {"ffn_dim": 64, "attention_heads": 4},
     "BloomForCausalLM": {"n_layer": 2, "n_head": 4},
@@ -102,7 +112,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     "ElectraForPreTraining": {"embedding_size": 32},
     "DebertaV2Model": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
     "BigBirdModel": {"block_size": 2, "num_random_blocks": 1, "max_position_embeddings": 64},
-    "FunnelModel": {"block_sizes": [1, 1], "d_head": 8, "n_head": 4, "d_inner": 64},
+    "FunnelModel": {"num_hidden_layers": None, "block_sizes": [1, 1], "d_head": 8, "n_head": 4, "d_inner": 64},
     "XLNetModel": {"n_layer": 2, "n_head": 4, "d_inner": 64},
     "XLMModel": {"n_layers": 2, "n_heads": 4, "emb_dim": 32, "n_words": 128},
     "ConvBertModel": {"embedding_size": 32},
@@ -155,7 +165,8 @@ def explain(name: str, settings: dict[str, Any], out: Path) -> dict[str, Any]:
 
     model_class = getattr(transformers, name)
     torch.manual_seed(0)
-    config = model_class.config_class(**{**SMALL, **settings})
+    chosen = {key: value for key, value in {**SMALL, **settings}.items() if value is not None}
+    config = model_class.config_class(**chosen)
     model = model_class(config).eval()
     inputs = make_inputs(model)
     with torch.no_grad():
@@ -187,7 +198,7 @@ def serve(names: list[str], outputs: Path) -> None:
             signal.alarm(LIMIT)
             try:
                 result = explain(name, {**PAPER, **FURTHER}[name], outputs / f"{name}.pt")
-            except BaseException as e:
+            except Exception as e:  # noqa: BLE001 (any failure of a model is its answer)
                 result = {"error": f"{type(e).__name__}: {' '.join(str(e).split())[:160]}"}
             answer.write_text(json.dumps(result))
             os._exit(0)
@@ -208,7 +219,9 @@ def fixed(folder: Path, names: list[str], command: str, target: Path) -> None:
         if any(f"class {name}(" in text for name in names):
             files.add(str(path.relative_to(target)))
     options = ["--isolated", "--no-cache", "--target", "torch_compile", "--fix", "--unsafe-fixes"]
-    done = subprocess.run([*shlex.split(command), "check", *options, *sorted(files)], cwd=target, capture_output=True, text=True)
+    done = subprocess.run(
+        [*shlex.split(command), "check", *options, *sorted(files)], cwd=target, capture_output=True, text=True
+    )
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)
 
@@ -217,10 +230,18 @@ def run(tree: Path, names: list[str], outputs: Path) -> dict[str, dict[str, Any]
     """What `serve` says of each model with this copy of the package."""
     outputs.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join(filter(None, [str(tree), os.environ.get("PYTHONPATH", "")]))
-    quiet = {"HF_HUB_OFFLINE": "1", "USE_TF": "0", "USE_JAX": "0", "USE_TORCH_XLA": "0", "TOKENIZERS_PARALLELISM": "false"}
+    quiet = {
+        "HF_HUB_OFFLINE": "1",
+        "USE_TF": "0",
+        "USE_JAX": "0",
+        "USE_TORCH_XLA": "0",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
     command = [sys.executable, "-W", "ignore", __file__, "--serve", str(outputs), "--models", ",".join(names)]
     done = subprocess.run(command, env={**os.environ, **quiet, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
-    return {one["name"]: one for one in map(json.loads, filter(lambda line: line.startswith("{"), done.stdout.splitlines()))}
+    return {
+        one["name"]: one for one in map(json.loads, filter(lambda line: line.startswith("{"), done.stdout.splitlines()))
+    }
 
 
 def agree(name: str, before: Path, after: Path) -> str:
@@ -228,9 +249,11 @@ def agree(name: str, before: Path, after: Path) -> str:
     import torch
 
     old, new = (torch.load(folder / f"{name}.pt") for folder in (before, after))
-    if len(old) != len(new) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(old, new)):
+    if len(old) != len(new) or any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(old, new, strict=True)):
         return "other shapes"
-    gap = max((float((a.double() - b.double()).abs().max()) for a, b in zip(old, new) if a.numel()), default=0.0)
+    gap = max(
+        (float((a.double() - b.double()).abs().max()) for a, b in zip(old, new, strict=True) if a.numel()), default=0.0
+    )
     return "same" if gap == 0 else f"{gap:.0e}"
 
 
@@ -271,9 +294,14 @@ def report(names: list[str], before: dict[str, Any], after: dict[str, Any], work
             same = agree(name, work / "outputs/before", work / "outputs/after") if "breaks" in told else told["error"]
             print(f"{name:44} {before[name]['breaks']:3} -> {told.get('breaks', '?'):>3}   {same}")
             left.update(f"{place} {reason}" for place, reason, _ in told.get("places", ()))
-        old, new = (sum(told.get(name, before[name]).get("breaks", before[name]["breaks"]) for name in rows) for told in (before, after))
+        old, new = (
+            sum(told.get(name, before[name]).get("breaks", before[name]["breaks"]) for name in rows)
+            for told in (before, after)
+        )
         none = sum(after.get(name, {}).get("breaks") == 0 for name in rows)
-        print(f"{title}: {len(built)} models built, {len(rows)} break; breaks {old} -> {new}; {none} models break no more\n")
+        print(
+            f"{title}: {len(built)} models built, {len(rows)} break; breaks {old} -> {new}; {none} models break no more\n"
+        )
         for name in set(members) - set(built):
             print(f"  not built: {name}: {before.get(name, {}).get('error')}")
     for place, count in left.most_common(40):

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """What are the fixes worth: how long does a training step take on XLA before and after them?
 
-Models of transformers are built with small configurations and random weights. `xlalint check --target torch_xla --fix --unsafe-fixes` changes a
-copy of the package. Each model is trained for some steps by both copies on torch_xla: first on one batch again and again, whose graphs are
-compiled by then (steady), then on a new batch of the same shape at each step (changing), where what depends on values is compiled again.
+Models of transformers are built with small configurations and random weights. `xlalint check --target torch_xla --fix --unsafe-fixes`
+changes a copy of the package. Each model is trained for some steps by both copies on torch_xla: first on one batch again and again
+(steady), then on a new batch of the same shape at each step (changing), where what depends on values is compiled again.
 
-usage: step_times.py FOLDER [--models Jamba,MBart] [--xlalint CMD] [--keep FIXED] [--json FILE]
+usage: step_times.py FOLDER [--models Qwen2Moe,MBart] [--xlalint CMD] [--keep FIXED] [--json FILE]
 
-FOLDER holds `transformers/` (pip download --no-deps transformers==5.23.0, unpacked). The columns: milliseconds of a step, the median of those
-that were steady, the mean of those whose data changed; compilations and reads by the host for each step whose data changed; and how far the
-losses are apart, relative to the largest.
+FOLDER holds `transformers/` (pip download --no-deps transformers==5.23.0, unpacked). The columns: milliseconds of a step, the median of
+those that were steady, the mean of those whose data changed; compilations and reads by the host for each step whose data changed; and
+how far the losses are apart, relative to the largest.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-WARM, STEADY, CHANGING = 2, 8, 6
-BATCH, LENGTH = 4, 64
-MOST = 60  # seconds for the steps whose data changes: those that are done by then count
+WARM, STEADY, CHANGING = 2, 6, 5
+BATCH, LENGTH = 4, 32
+MOST = 40  # seconds for the steps of a kind: those that are done by then count
 HELPERS = ("transformers/modeling_*utils.py", "transformers/masking_utils.py", "transformers/cache_utils.py")
 TEXT: dict[str, Any] = {
     "vocab_size": 1000,
@@ -52,8 +52,8 @@ TEXT: dict[str, Any] = {
     "encoder_ffn_dim": 256,
     "decoder_ffn_dim": 256,
     "pad_token_id": 0,
-    "num_experts": 8,
-    "num_local_experts": 8,
+    "num_experts": 4,
+    "num_local_experts": 4,
     "num_experts_per_tok": 2,
     "moe_intermediate_size": 128,
 }
@@ -71,18 +71,32 @@ SOUND: dict[str, Any] = {
     "pad_token_id": 0,
     "layerdrop": 0.0,
 }
-LATENT = {"q_lora_rank": 32, "kv_lora_rank": 32, "qk_rope_head_dim": 16, "v_head_dim": 32, "qk_nope_head_dim": 16, "num_key_value_heads": 4}
+LATENT = {
+    "q_lora_rank": 32,
+    "kv_lora_rank": 32,
+    "qk_rope_head_dim": 16,
+    "v_head_dim": 32,
+    "qk_nope_head_dim": 16,
+    "num_key_value_heads": 4,
+}
 MODELS: dict[str, dict[str, Any]] = {
-    "Qwen2MoeForCausalLM": {**TEXT, "shared_expert_intermediate_size": 128},
-    "DeepseekV3ForCausalLM": {**TEXT, **LATENT, "n_routed_experts": 8, "n_group": 2, "topk_group": 1, "first_k_dense_replace": 1},
-    "GptOssForCausalLM": TEXT,
-    "Lfm2MoeForCausalLM": {**TEXT, "num_dense_layers": 1, "layer_types": ["conv", "full_attention"]},
-    "JambaForCausalLM": {**TEXT, "attn_layer_period": 2, "attn_layer_offset": 1, "expert_layer_offset": 0, "use_mamba_kernels": False},
     "MBartForConditionalGeneration": TEXT,
     "BlenderbotForConditionalGeneration": TEXT,
     "ElectraForPreTraining": {**TEXT, "embedding_size": 128},
+    "LlamaForCausalLM": TEXT,
     "WavLMForCTC": SOUND,
     "Data2VecAudioForCTC": {**SOUND, "conv_pos_kernel_size": 5, "num_conv_pos_embeddings": 2},
+    "Qwen2MoeForCausalLM": {**TEXT, "shared_expert_intermediate_size": 128},
+    "GptOssForCausalLM": TEXT,
+    "Lfm2MoeForCausalLM": {**TEXT, "num_dense_layers": 1, "layer_types": ["conv", "full_attention"]},
+    "DeepseekV3ForCausalLM": {
+        **TEXT,
+        **LATENT,
+        "n_routed_experts": 4,
+        "n_group": 2,
+        "topk_group": 1,
+        "first_k_dense_replace": 1,
+    },
 }
 
 
@@ -106,6 +120,15 @@ def batches(model: Any) -> Iterator[dict[str, Any]]:
             yield {"input_values": torch.randn(BATCH, 4000, generator=random), "labels": labels}
         else:
             yield {"input_ids": ids.masked_fill(mask == 0, 0), "attention_mask": mask, "labels": labels}
+
+
+def repeat(times: int, step: Callable[[], float]) -> list[float]:
+    """What some steps give, as many as fit into the time."""
+    found: list[float] = []
+    start = time.perf_counter()
+    while len(found) < times and (not found or time.perf_counter() - start < MOST):
+        found.append(step())
+    return found
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -147,11 +170,10 @@ def measure(name: str) -> dict[str, Any]:
     same = next(source)
     for _ in range(WARM):
         step(same)
-    steady = [step(same) for _ in range(STEADY)]
-    before, start, changing = count(), time.perf_counter(), []
-    while len(changing) < CHANGING and time.perf_counter() - start < MOST:
-        changing.append(step(next(source)))
-    compiled, fetched = (after - old for after, old in zip(count(), before))
+    steady = repeat(STEADY, lambda: step(same))
+    before = count()
+    changing = repeat(CHANGING, lambda: step(next(source)))
+    compiled, fetched = (after - old for after, old in zip(count(), before, strict=True))
     return {
         "steady": 1000 * statistics.median(steady),
         "changing": 1000 * statistics.mean(changing),
@@ -172,8 +194,19 @@ def fixed(folder: Path, names: list[str], command: str, target: Path) -> None:
         text = path.read_text(encoding="utf-8")
         if any(f"class {name}(" in text for name in names):
             files.add(str(path.relative_to(target)))
-    options = ["--isolated", "--no-cache", "--target", "torch_xla", "--fix", "--unsafe-fixes", "--select", "XLA1,XLA2,XLA3"]
-    done = subprocess.run([*shlex.split(command), "check", *options, *sorted(files)], cwd=target, capture_output=True, text=True)
+    options = [
+        "--isolated",
+        "--no-cache",
+        "--target",
+        "torch_xla",
+        "--fix",
+        "--unsafe-fixes",
+        "--select",
+        "XLA1,XLA2,XLA3",
+    ]
+    done = subprocess.run(
+        [*shlex.split(command), "check", *options, *sorted(files)], cwd=target, capture_output=True, text=True
+    )
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)
 
@@ -181,18 +214,28 @@ def fixed(folder: Path, names: list[str], command: str, target: Path) -> None:
 def run(tree: Path, name: str) -> dict[str, Any]:
     """What `measure` says of a model with this copy of the package, in a process of its own."""
     path = os.pathsep.join(filter(None, [str(tree), os.environ.get("PYTHONPATH", "")]))
-    quiet = {"HF_HUB_OFFLINE": "1", "USE_TF": "0", "USE_JAX": "0", "PJRT_DEVICE": "CPU", "TOKENIZERS_PARALLELISM": "false"}
+    quiet = {
+        "HF_HUB_OFFLINE": "1",
+        "USE_TF": "0",
+        "USE_JAX": "0",
+        "PJRT_DEVICE": "CPU",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
     command = [sys.executable, "-W", "ignore", __file__, "--measure", name]
     done = subprocess.run(command, env={**os.environ, **quiet, "PYTHONPATH": path}, capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {"error": done.stderr.strip().splitlines()[-1][:150] if done.stderr.strip() else "ended"}
+    return (
+        json.loads(lines[-1])
+        if lines
+        else {"error": done.stderr.strip().splitlines()[-1][:150] if done.stderr.strip() else "ended"}
+    )
 
 
 def row(name: str, old: dict[str, Any], new: dict[str, Any]) -> str:
     """A line of the table."""
     if "error" in old or "error" in new:
         return f"{name:36} {old.get('error', 'ran')} | {new.get('error', 'ran')}"
-    pairs = list(zip(old["losses"], new["losses"]))
+    pairs = list(zip(old["losses"], new["losses"], strict=False))
     apart = max(abs(a - b) for a, b in pairs) / max(abs(a) for a, _ in pairs)
     cells = [f"{old[key]:8.1f} -> {new[key]:8.1f}" for key in ("steady", "changing", "compiled", "read")]
     return f"{name:36} {'  '.join(cells)}  {apart:.0e}"
