@@ -14,7 +14,7 @@ from xlalint.verify.isolation import Limits
 from xlalint.verify.model import Subject, Verdict
 from xlalint.verify.observing import Comparison, compare_subjects
 
-IMPORTS = "import os\nimport numpy as np\n\n\n"
+IMPORTS = "import os, sys\nimport numpy as np\n\n\n"
 INPUTS = 'x="f32[6,4]", mask="bool[6]", n=2'
 FORM = "def f(x, mask, n):\n    {}\n"
 Compare = Callable[..., Comparison]
@@ -238,6 +238,7 @@ UNLIKE = [
     ("warnings.simplefilter('ignore')\n    return x", "return x", "warned"),
     ("np.random.rand()\n    return x", "return x", "random"),
     ("print('a')\n    return x", "print('b')\n    return x", "printed"),
+    ("print('a')\n    return x", "print('a', file=sys.stderr)\n    return x", "standard error"),
     ("logging.getLogger('own').info('a')\n    return x", "return x", "logged"),
     ("warnings.warn('a')\n    return x", "return x", "warned"),
     ("os.environ['XLALINT_SEEN'] = '1'\n    return x", "return x", "asked of the system"),

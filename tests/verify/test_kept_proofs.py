@@ -13,10 +13,10 @@ from xlalint.cache import Cache
 from xlalint.config.settings import Settings, VerifyEntry
 from xlalint.diagnostics.finding import Edit, Finding, Fix, Location, Proof
 from xlalint.project.fixing import Answer, propose_fixes
-from xlalint.verify import proofs
+from xlalint.verify import environment, proofs
 from xlalint.verify.fixes import Prover
 from xlalint.verify.import_digests import ImportDigests
-from xlalint.verify.kept_proofs import KeptProofs, LogError
+from xlalint.verify.kept_proofs import KeptProofs, LogError, key_of
 
 MODEL = (
     "import numpy as np\nfrom helper import scale\n\n\n"
@@ -127,6 +127,18 @@ def test_what_is_declared_is_part_of_it(folder: Path, tmp_path: Path, runs: list
         for declared in ((), (), (VerifyEntry(f"{path}:f", 'x="f32[7]"'),)):
             PlainProver(Settings(verify=declared), kept=KeptProofs(cache))(asked)
     assert len(runs) == 2
+
+
+def test_where_it_ran_is_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = set()
+    for platforms in (None, "cpu", "cuda"):
+        with monkeypatch.context() as patch:
+            patch.delenv("JAX_PLATFORMS", raising=False)
+            patch.setattr(environment, "for_jax", lambda: {"JAX_PLATFORMS": "cpu"})  # neither a TPU nor a GPU is there
+            if platforms is not None:
+                patch.setenv("JAX_PLATFORMS", platforms)
+            keys.add(key_of(["text"], "jax"))
+    assert len(keys) == 2
 
 
 def test_what_there_was_no_time_for_is_asked_again(folder: Path, tmp_path: Path) -> None:

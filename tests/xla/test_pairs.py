@@ -46,6 +46,7 @@ CASES = [
         "if not seen:\n        seen[:] = range(len(x))\n    return x * torch.tensor(seen[: len(x)])[:, None]",
         "state",
     ),
+    ("torch", "return x * 2", "with torch.inference_mode():\n        return x * 2", "values"),
     ("tensorflow", "return float(tf.reduce_sum(x))", "return tf.reduce_sum(x)", ""),
     ("tensorflow", "return x * 2", "return tf.stop_gradient(x) * 2", "gradients"),
     ("tensorflow", "return x * 2", "print(1)\n    return x * 2", "printed"),

@@ -789,7 +789,9 @@ def _differences(
     respects = {"values": (before.outputs, after.outputs), **respects}
     respects.pop("layout", None)
     if draw.edge in DTYPE_KINDS:  # as many digits as a dtype has are printed
-        respects = {name: both for name, both in respects.items() if name not in ("printed", "logged")}
+        respects = {
+            name: both for name, both in respects.items() if name not in ("printed", "standard error", "logged")
+        }
     # What is the same to the last bit in the dtype that a program is written for is rounded in others.
     signs = "signs" not in pair.unlike
     terms = max((value.size for value in draw.values.values() if is_floating(value)), default=0)

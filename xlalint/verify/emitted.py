@@ -22,11 +22,26 @@ _LONG = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 _DIGITS = 9
 
 
+class _Copying(io.StringIO):
+    """Keeps what is written, and writes it to another text as well, so that the order of both is kept there."""
+
+    def __init__(self, other: io.StringIO) -> None:
+        super().__init__()
+        self._other = other
+
+    def write(self, text: str, /) -> int:
+        self._other.write(text)
+        return super().write(text)
+
+
 class Emitted:
-    """Collects what is said: `printed` on standard output and error, `logged` from INFO on, `warned`, and `asked` of the system."""
+    """Collects what is said: `printed` on standard output and error, `errors` on the latter alone, `logged` from INFO on, `warned`, and
+    `asked` of the system.
+    """
 
     def __init__(self) -> None:
         self.printed = io.StringIO()
+        self.errors = _Copying(self.printed)
         self.logged: list[str] = []
         self.warned: list[str] = []
         self.asked: list[str] = []
@@ -34,7 +49,8 @@ class Emitted:
     def effects(self) -> dict[str, Content]:
         """Return what was said, as effects of a step; numbers with more digits than float32 has are those of it that are nearest."""
         lines = {"logged": self.logged, "warned": self.warned, "asked of the system": self.asked}
-        said = {"printed": self.printed.getvalue(), **{name: "\n".join(told) for name, told in lines.items()}}
+        printed = {"printed": self.printed.getvalue(), "standard error": self.errors.getvalue()}
+        said = {**printed, **{name: "\n".join(told) for name, told in lines.items()}}
         return {name: Content([("none", np.asarray(_LONG.sub(_shorten, text)))]) for name, text in said.items()}
 
 
@@ -87,7 +103,7 @@ def listening() -> Iterator[Emitted]:
     warnings.warn = note
     warnings.showwarning = lambda *args, **kwargs: None  # a framework's, which it may give once in a process
     try:
-        with contextlib.redirect_stdout(heard.printed), contextlib.redirect_stderr(heard.printed), noting() as asked:
+        with contextlib.redirect_stdout(heard.printed), contextlib.redirect_stderr(heard.errors), noting() as asked:
             heard.asked = asked
             yield heard
     finally:

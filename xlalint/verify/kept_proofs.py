@@ -1,8 +1,8 @@
 """Proofs of earlier runs, in the cache and in a log that may be committed: a fix whose proof would be the same is not run again.
 
 A proof is found by its content: the file's text with and without the fix, the texts of all modules that the file leads to in its project,
-what is declared of inputs, the versions of Python, xlalint and the frameworks, and what the environment says of how those compute. What a
-program reads while it runs (weights, data) is not part of it.
+what is declared of inputs, the versions of Python, xlalint and the frameworks, and what the environment says of how, and on which devices,
+those compute. What a program reads while it runs (weights, data) is not part of it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from xlalint.diagnostics.finding import Coverage, Proof
 from xlalint.project.packing import Decoder, encode
 from xlalint.source.model import SourceError
 from xlalint.source.reading import read_bytes
-from xlalint.verify import proofs
+from xlalint.verify import environment, proofs
 
 if TYPE_CHECKING:
     from xlalint.cache import Cache
 
 FORMAT = 1
-_PROVER = 2  # raise it where the same code would get another verdict
+_PROVER = 3  # raise it where the same code would get another verdict
 _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "torch_xla": ("torch", "torch_xla"),
     "torch_tpu": ("torch", "torch_tpu"),
@@ -38,13 +38,15 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "tensorflow": ("tensorflow", "tensorflow-cpu", "keras"),
     "jax": ("jax", "jaxlib", "flax"),
 }
-_VARIABLES = (  # under which the same program computes something else
+_VARIABLES = (  # under which the same program computes something else, or elsewhere
+    "CUDA_VISIBLE_DEVICES",
     "JAX_DEFAULT_DTYPE_BITS",
     "JAX_DEFAULT_MATMUL_PRECISION",
     "JAX_DISABLE_JIT",
     "JAX_ENABLE_X64",
     "JAX_NUMPY_DTYPE_PROMOTION",
     "JAX_NUMPY_RANK_PROMOTION",
+    "JAX_PLATFORMS",
     "KERAS_BACKEND",
     "PJRT_DEVICE",
     "TF_USE_LEGACY_KERAS",
@@ -194,9 +196,10 @@ def has_versions(backend: str) -> bool:
 def key_of(parts: Iterable[str], backend: str) -> str:
     """The key of a proof by what it depends on, beside the versions and the environment."""
     state = blake2b(f"{_PROVER}\0{versions_of(backend)}".encode(), digest_size=16)
+    known = {**(environment.for_jax() if backend == "jax" else {}), **os.environ}
     for name in _VARIABLES:
-        if name in os.environ:
-            state.update(f"\0{name}={os.environ[name]}".encode("utf-8", "surrogateescape"))
+        if name in known:
+            state.update(f"\0{name}={known[name]}".encode("utf-8", "surrogateescape"))
     for part in parts:
         state.update(b"\0" + part.encode("utf-8", "surrogateescape"))
     return state.hexdigest()

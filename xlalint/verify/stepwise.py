@@ -12,7 +12,7 @@ from xlalint.verify.model import Step
 
 TRACED_ONCE = ("jax", "tensorflow")
 """The backends whose frameworks run Python only while they trace a function."""
-SAID = ("printed", "logged", "warned", "asked of the system")
+SAID = ("printed", "standard error", "logged", "warned", "asked of the system")
 
 _LEFT = ("settings", "arguments", GIVEN_AWAY)
 

@@ -116,7 +116,9 @@ class TensorFlow:
                         "settings": values.settings(),
                         "layout": values.host_arrays(anatomy),
                     }
-                    effects["variables"] = Content(_leaves(getattr(applied.owner, "variables", ())))
+                    # Keras 3 counts those of metrics apart.
+                    owned = [getattr(applied.owner, name, ()) for name in ("variables", "metrics_variables")]
+                    effects["variables"] = Content(_leaves(owned))
                     if options.mode == "eager":  # compiled, they are of the graph
                         effects["losses"] = Content(_leaves(getattr(applied.owner, "losses", ())))
                 found = Gradients()

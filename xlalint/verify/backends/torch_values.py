@@ -297,11 +297,13 @@ def _is_array(value: Any) -> bool:
 
 
 def _special_name(value: Any) -> str:
-    """Return what sets a result apart: a class of its own, what code put on it, and what autograd was asked to keep or do there."""
+    """Return what sets a result apart: a class of its own, what code put on it, and what autograd was asked to keep or do, or
+    not to take there."""
     told = [] if type(value) in _ARRAYS else [type(value).__name__]
     if isinstance(value, torch.Tensor):
         told += [f"with an attribute {name}" for name in vars(value)]
         told += ["whose gradient is kept"] if value.retains_grad else []
+        told += ["of inference mode"] if value.is_inference() else []
         told += ["with a hook for its gradient"] if value._backward_hooks else []
     return ", ".join(told)
 

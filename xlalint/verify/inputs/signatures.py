@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Union
 
 from xlalint.verify.inputs.marks import Definition
-from xlalint.verify.inputs.spec import DTYPES
+from xlalint.verify.inputs.spec import DTYPES, usual_range
 from xlalint.verify.model import ArraySpec, Spec, Specs
 
 # jaxtyping's names; its umbrella names stand for what frameworks make by default.
@@ -115,7 +115,7 @@ def _read_annotation(parameter: ast.arg, sizes: dict[str, int]) -> Spec | None:
     else:
         return None
     shape = tuple(_dimension(part, parameter.arg, place, sizes) for place, part in enumerate(parts[1].value.split()))
-    return ArraySpec(dtype, shape)
+    return ArraySpec(dtype, shape, *usual_range(dtype))
 
 
 def _dimension(part: str, parameter: str, place: int, sizes: dict[str, int]) -> Union[int, str]:
@@ -160,7 +160,7 @@ def _tensor_spec(node: ast.expr, parameter: str) -> Spec | None:
             return None
         # Unknown first dimensions are taken for the batch, the same one in all arrays.
         sizes.append(value if type(value) is int else f"{parameter}{place}" if place else _BATCH)
-    return ArraySpec(own, tuple(sizes))
+    return ArraySpec(own, tuple(sizes), *usual_range(own))
 
 
 def _parse(text: str) -> ast.expr | None:

@@ -163,6 +163,13 @@ def sizes_of(specs: Specs, step: int, vary: tuple[str, ...]) -> dict[str, int]:
     return sizes
 
 
+def usual_range(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest integer of an array that is declared without a range: few, as of classes, but all that 8 bits hold, as
+    images and quantized numbers do.
+    """
+    return {"u8": (0, 255), "i8": (-128, 127)}.get(dtype, (0, 3))
+
+
 def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
     """Write a spec as users do; with `sizes`, names are replaced by them."""
     if isinstance(spec, NamedFunction):
@@ -171,7 +178,11 @@ def format_spec(spec: Spec, sizes: Mapping[str, int] | None = None) -> str:
         return spec.text
     known = sizes or {}
     shape = ",".join(str(known.get(size, size) if isinstance(size, str) else size) for size in spec.shape)
-    bounds = f" {spec.low}..{spec.high}" if spec.dtype[0] in "iu" and (spec.low, spec.high) != (0, 3) else ""
+    bounds = (
+        f" {spec.low}..{spec.high}"
+        if spec.dtype[0] in "iu" and (spec.low, spec.high) != usual_range(spec.dtype)
+        else ""
+    )
     return f'"{spec.dtype}[{shape}]{bounds}"'
 
 
@@ -252,7 +263,7 @@ def _array(text: str) -> tuple[ArraySpec, Sizes]:
         )
         raise SpecError(f"unknown dtype `{dtype}`; {f'write `{near}`' if near else 'one of'} ({', '.join(DTYPES)})")
     shape, sizes = _shape(match["shape"], text)
-    low, high = (int(match["low"]), int(match["high"])) if match["low"] is not None else (0, 3)
+    low, high = (int(match["low"]), int(match["high"])) if match["low"] is not None else usual_range(dtype)
     if low > high:
         raise SpecError(f"`{text}`: the range {low}..{high} is empty; write {high}..{low}")
     return ArraySpec(dtype, shape, low, high), sizes
