@@ -245,6 +245,22 @@ SILENT = {
         "        action = actor(seen.reshape(1, -1)).reshape(-1)\n        sent = action\n        seen = env.step(sent)\n"
         "        if seen.last():\n            last = actor(seen)\n            break"
     ),
+    "at the first turns": AGENT
+    + "def train(params, loader):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+    "        if i < 20:\n            print(float(m['loss']))\n        if 20 <= i < 25:\n            print(m)",
+    "in a loop over splits at every n-th turn": AGENT
+    + "@jax.jit\ndef judge(params, b):\n    return jnp.sum(params['w'] * b)\n\n"
+    "def train(params, loader, splits, every):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+    "        if i % every == 0:\n            for name, held in splits.items():\n"
+    "                print(name, float(judge(params, next(held))))",
+    "an action that one of two simulations needs": (
+        "import gym\n\nclass Own:\n    def __init__(self, env):\n        self.go = jax.jit(env.step)\n\n"
+        "    def reset(self):\n        return jnp.zeros(3)\n\n    def step(self, action):\n        return self.go(action)\n\n"
+        "def make(kind):\n    if kind == 'own':\n        return Own(load(kind))\n    return gym.make(kind)\n\n"
+        "@jax.jit\ndef choose(params, seen):\n    return jnp.argmax(seen @ params)\n\n"
+        "def play(params, kind):\n    env = make(kind)\n    seen = env.reset()\n    while not seen.last():\n"
+        "        action = np.asarray(choose(params, seen))\n        seen = env.step(action)"
+    ),
     "beside a call that takes many steps": (
         "@jax.jit\ndef epoch(w):\n    def body(i, w):\n        return w - jax.grad(jnp.sum)(w)\n\n"
         "    return jax.lax.fori_loop(0, 100, body, w)\n\n@jax.jit\ndef evaluate(w):\n    return w.sum()\n\n"

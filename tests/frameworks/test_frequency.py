@@ -483,6 +483,10 @@ FLAGS = {
     "that is not set": ("due = False\nif i % 100 == 0:\n    due = True\nif not due:\n    {read}", "step"),
     "that is put back": ("due = False\nif i % 100 == 0:\n    due = True\nif due:\n    {read}", "nth-step"),
     "and more": ("due = False\nif i % 100 == 0:\n    due = True\nif due and args.logs:\n    {read}", "nth-step"),
+    "that stands for a condition and an option": (
+        "now = i % 100 == 0 or i == args.last\nshown = args.logs and now\nif shown:\n    {read}",
+        "nth-step",
+    ),
     "that is passed": ("due = False\nif i % 100 == 0:\n    due = True\nshow(loss, due)", "nth-step"),
 }
 

@@ -48,24 +48,39 @@ class Link(NamedTuple):
 
 
 def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
-    """Search breadth first from the roots, sure ones and what XLA compiles first: each context with its root, its caller, its distance."""
+    """Search breadth first from the roots, sure ones and what XLA compiles first: each context with its root, its caller, its distance.
+
+    What is reached for what one of several subclasses may make of a method comes after what is surely called.
+    """
     roots = _in_order(unordered)
     chains: dict[Reach, Link] = {}
     for tier, runners, concrete in _TURNS:
         queue: deque[Reach] = deque()
+        guessed: deque[tuple[Reach, Link]] = deque()
         for root in roots:
             reach = root.context, (root.tracer.autograph or root.context.restarts) and root.context.converts
             kind = root.tier == tier and root.tracer.concrete is concrete
             if kind and root.tracer.runner in runners and reach not in chains:
                 chains[reach] = Link(root, None, 0)
                 queue.append(reach)
-        while queue:
-            reach = queue.popleft()
+        while queue or guessed:
+            if not queue:
+                reach, link = guessed.popleft()
+                if reach in chains:
+                    continue
+                chains[reach] = link
+            else:
+                reach = queue.popleft()
             link = chains[reach]
             for callee in reach[0].calls:
                 inner = callee, (reach[1] or callee.restarts) and callee.converts
-                if inner not in chains:
-                    chains[inner] = Link(link.root, reach, link.depth + 1)
+                if inner in chains:
+                    continue
+                found = Link(link.root, reach, link.depth + 1)
+                if callee in reach[0].guessed:
+                    guessed.append((inner, found))
+                else:
+                    chains[inner] = found
                     queue.append(inner)
     return chains
 

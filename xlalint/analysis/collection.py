@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from xlalint.analysis.chains import Key, Link, Reach, chain_to, key_of, steps_of
+from xlalint.analysis.compiled_parts import CompiledParts, Started
 from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Confidence, Frequency, Hazard, Inside
 from xlalint.frameworks.base import Reach as Extent
@@ -21,7 +22,7 @@ from xlalint.rules.variants import WRONG_RESULTS
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context, PendingHazard
     from xlalint.lowering.ir import Function
-    from xlalint.program.linker import Program
+    from xlalint.program.linker import ModuleInfo, Program
 
 
 class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
@@ -52,25 +53,27 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     looped: bool = False
     runner: Runner = "compiler"
     only: str = ""
+    trained: bool = False
+    elsewhere: bool = False
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
     """The result of one batch of roots.
 
     `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls, `entered` those that
-    are roots of traced code themselves. `reaches` says how far the program that is started at the module reaches XLA, by framework, where
-    another program of that framework may not.
+    are roots of traced code themselves. `reaches` says, by framework and with the module, how far the program
+    that is started at the module reaches XLA, if XLA compiles any of it, where another program of that framework may not.
     """
 
     found: list[FunctionHazard]
     called: list[Key]
     hosted: list[Key]
     entered: list[Key] = []
-    reaches: dict[str, Extent] = {}
+    reaches: list[Started] = []
 
 
-def harvest(decisions: Decisions) -> ModuleResult:
-    """The hazards that count in all contexts which the roots reach, each with its shortest chain."""
+def harvest(decisions: Decisions, home: ModuleInfo) -> ModuleResult:
+    """The hazards that count in all contexts which the roots of a module reach, each with its shortest chain."""
     chains = decisions.chains
     found: list[FunctionHazard] = []
     called: set[Key] = set()
@@ -96,7 +99,10 @@ def harvest(decisions: Decisions) -> ModuleResult:
             verdict = decisions.decide(pending, reach)
             if verdict.counts:
                 found.append(_make_hazard(pending, verdict, decisions, reach, chain))
-    return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered), decisions.reaches())
+    reached = [
+        (name, reach, home.index) for name, reach in sorted(decisions.reaches().items()) if reach >= Extent.COMPILED
+    ]
+    return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered), reached)
 
 
 def _copies_itself(context: Context, link: Link) -> bool:
@@ -137,6 +143,7 @@ def _make_hazard(
         cost is not None and often and cost.looped,
         verdict.runner,
         cost.only if cost is not None else "",
+        link.root.of_base or link.root.tracer.runner == "training",
     )
 
 
@@ -149,21 +156,20 @@ def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
     harvested = list(harvests)
     called = {key for batch in harvested for key in batch.called}
     hosted = {key for batch in harvested for key in batch.hosted}
-    reached = {one for batch in harvested for one in batch.reaches.items()}
-    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, reached, program)
+    compiled = CompiledParts({one for batch in harvested for one in batch.reaches}, program)
+    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, compiled, program)
 
 
 def merge_placed(
     founds: Iterable[FunctionHazard],
     called: Container[Key],
     hosted: Container[Key],
-    reached: Container[tuple[str, Extent]],
+    compiled: CompiledParts,
     program: Program,
 ) -> list[Hazard]:
     """`merge` of what was found, with the functions that traced code calls, and those that host code does.
 
-    `reached` are the frameworks by which a module of the program reaches XLA, and how far. What only XLA minds is information where it
-    never compiles the code.
+    `compiled` says which modules XLA may compile. What only XLA minds is information where it never compiles the code.
     """
     best: dict[tuple[Key, int, int, str], FunctionHazard] = {}
     costs: dict[tuple[Key, int, int, str], Cost] = {}
@@ -171,7 +177,7 @@ def merge_placed(
     for seen in founds:
         if is_superseded(seen, called, hosted, program.exported):
             continue
-        found = seen if _compiles(seen, reached) else _as_information(seen)
+        found = _as_asked(seen, compiled) if _compiles(seen, compiled) else _as_information(seen)
         key = (found.function, found.start, found.end, found.rule)
         known = best.get(key)
         if known is None or _preference(found) < _preference(known):
@@ -185,13 +191,25 @@ def merge_placed(
     return sorted(hazards, key=lambda h: (h.path, h.start, h.end, h.rule))
 
 
-def _compiles(found: FunctionHazard, reached: Container[tuple[str, Extent]]) -> bool:
-    """Return whether XLA compiles the code of a hazard: always, or since a module of the program asks for it."""
+def _compiles(found: FunctionHazard, compiled: CompiledParts) -> bool:
+    """Return whether XLA compiles the code of a hazard: always, or since a module that leads there asks for it."""
     if found.runner in ("compiler", "framework"):
         return found.runner == "compiler"
-    if found.runner in ("training", "jit") and (found.framework, Extent.COMPILED) in reached:
+    index = _root_of(found)
+    if found.runner in ("training", "jit") and compiled.hold(found.framework, Extent.COMPILED, index):
         return True
-    return found.runner != "jit" and (found.framework, Extent.DEVICE) in reached
+    return found.runner != "jit" and compiled.hold(found.framework, Extent.DEVICE, index)
+
+
+def _as_asked(found: FunctionHazard, compiled: CompiledParts) -> FunctionHazard:
+    """The hazard with whether only another module asks for the compiler that minds it."""
+    asked = found.runner in ("compiler", "framework") or compiled.asks(found.framework, _root_of(found))
+    return found if asked else msgspec.structs.replace(found, elsewhere=True)
+
+
+def _root_of(found: FunctionHazard) -> int:
+    """Return the module of the root that leads to a hazard."""
+    return found.chain[0][0][0] if found.chain else found.function[0]
 
 
 def _as_information(found: FunctionHazard) -> FunctionHazard:
@@ -257,6 +275,8 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
         _copy_key(found, info.ir) if info is not None else "",
         _target(found, program),
         found.only,
+        found.trained,
+        found.elsewhere,
     )
 
 

@@ -120,7 +120,7 @@ class Decisions:
             variant, confidence = self._by_itself(pending, policy, variant, root)
             if variant == EAGER:
                 reason = reason or self._object_to_eager(reach[0], root)
-        elif extent is None and self._is_far(pending, reach):
+        elif extent is None and self._doubts(pending, policy, reach):
             confidence = Confidence.POSSIBLE
         return Verdict(reason, variant, confidence, extent is not None, self._runner(pending, policy, variant, tracer))
 
@@ -148,6 +148,27 @@ class Decisions:
             elsewhere = elsewhere or caller[0].module is not reach[0].module
             inner, caller = caller[0], self.chains[caller].caller
         return elsewhere and calls >= _FAR
+
+    def _doubts(self, pending: PendingHazard, policy: Policy, reach: Reach) -> bool:
+        """Return whether the values at a place, or the calls that lead there, leave doubt enough: a tracer would have refused."""
+        if self._is_far(pending, reach) or (pending.given and self.chains[reach].root.of_base):
+            return True
+        return policy.tracer_raises and self._guesses(pending, reach)
+
+    def _guesses(self, pending: PendingHazard, reach: Reach) -> bool:
+        """Return whether a place is reached by an abstract method that several subclasses define, where a tracer would raise an exception.
+
+        Which of them a program has trace its method is not known; one that cannot be traced is not among them.
+        """
+        framework = self._frameworks.get(pending.framework)
+        if framework is None or not framework.semantics.raises:
+            return False
+        inner, caller = reach[0], self.chains[reach].caller
+        while caller is not None:
+            if inner in caller[0].guessed:
+                return True
+            inner, caller = caller[0], self.chains[caller].caller
+        return False
 
     def _is_of_model(self, reach: Reach) -> bool:
         """Return whether a call of a library's kind of model leads to a place: the program traces that elsewhere, where it is compiled."""

@@ -246,7 +246,17 @@ class Roots:
         unreached = candidate.why == TAKES_TENSORS and info.owner is None and interpreter.occasions.shows_calls(info)
         if_called = self._if_called(candidate, often)
         interpreter.roots.append(
-            RootContext(context, candidate.why, tier, candidate.tracer, often, where, unreached, if_called)
+            RootContext(
+                context,
+                candidate.why,
+                tier,
+                candidate.tracer,
+                often,
+                where,
+                unreached,
+                if_called,
+                candidate.of_base,
+            )
         )
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:

@@ -141,7 +141,7 @@ class Replay:
             told = self.program.reader.current.all_failures().values()
             self.failures += [line for line in told if line not in self.failures]
         decisions = Decisions(found, self.roots.platforms, self.interpreter.policies, module.taught.target)
-        harvested = harvest(decisions)
+        harvested = harvest(decisions, module)
         self.harvests.append(harvested)
         self.called.update(harvested.called)
         for reach, link in decisions.chains.items():

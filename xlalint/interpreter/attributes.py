@@ -371,7 +371,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
     if info is not None:
         overrides = klass.overrides(name) if info.promises_nothing() else None
         if overrides:
-            return join_all(_of_subclass(interpreter, frame, value, override, at) for override in overrides)
+            return _of_subclasses(interpreter, frame, value, overrides, at)
         return _method(interpreter, frame, value, info, at)
     stored = interpreter.tables.find_assigned(klass, name)
     if stored is not None:
@@ -407,6 +407,19 @@ def _find_hiding(interpreter: Interpreter, klass: ClassInfo, info: FunctionInfo)
         if made is not None and info.name in base.module.functions[made].ir.stores:
             return interpreter.tables.find_stores(base).get(info.name)
     return None
+
+
+def _of_subclasses(
+    interpreter: Interpreter, frame: Frame, value: Instance, overrides: list[FunctionInfo], at: int
+) -> Value:
+    """Return what subclasses make of an abstract method or property: of several it is not known which one it is."""
+    several = len(overrides) > 1
+    if several:
+        frame.paths.left_open.add(at)
+    frame.paths.overridden += several
+    found = join_all(_of_subclass(interpreter, frame, value, override, at) for override in overrides)
+    frame.paths.overridden -= several
+    return found
 
 
 def _of_subclass(interpreter: Interpreter, frame: Frame, value: Instance, info: FunctionInfo, at: int) -> Value:

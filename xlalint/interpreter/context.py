@@ -26,7 +26,8 @@ class PendingHazard:
 
     `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`). `forked`: in a branch that
     may not be taken. `rate` is how often the place is reached where the context is entered now and then. `discrete`: the value is a
-    truth or a whole number, of which there is no derivative.
+    truth or a whole number, of which there is no derivative. `given`: it is a parameter as it is given, which no tracer lets pass if it is
+    a tensor.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class PendingHazard:
         "discrete",
         "forked",
         "framework",
+        "given",
         "rate",
         "rule",
         "severity",
@@ -58,6 +60,7 @@ class PendingHazard:
         forked: bool = False,
         rate: Rate = ALWAYS,
         discrete: bool = False,
+        given: bool = False,
     ) -> None:
         self.rule = rule
         self.at = at
@@ -71,13 +74,15 @@ class PendingHazard:
         self.forked = forked
         self.rate = rate
         self.discrete = discrete
+        self.given = given
 
 
 class Context(DependencySet):
     """One activation: `args` are the parameters' values in order, `returns` what calls give back.
 
     `sightings` are the hazards in the function's own body, keyed by rule and place; `calls` are the contexts that it enters,
-    each with the byte offset of a call; `rates` say how often, of those that do not run once whenever this one does; `stores` are
+    each with the byte offset of a call; `guessed` are those of them that are entered for what subclasses may make of an abstract method,
+    one of several; `rates` say how often, of those that do not run once whenever this one does; `stores` are
     attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields. `outward`
     are the contexts of installed libraries that the user's code enters, by the extent of each call, with the byte offset of the statement
     that calls; `inward` those that a library's code surely enters in turn. `repeated` are those of `calls` that a loop here repeats,
@@ -111,6 +116,7 @@ class Context(DependencySet):
         "done",
         "each_turn",
         "function",
+        "guessed",
         "inward",
         "items",
         "key",
@@ -148,6 +154,7 @@ class Context(DependencySet):
         self.yields: Value = NEVER
         self.sightings: dict[tuple[str, int], PendingHazard] = {}
         self.calls: dict[Context, int] = {}
+        self.guessed: set[Context] = set()
         self.rates: dict[Context, Rate] = {}
         self.outward: dict[tuple[int, Context], int] = {}
         self.inward: dict[Context, None] = {}
@@ -198,9 +205,10 @@ class RootContext:
     Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count. `frequency` says how often it
     runs, `only` in words where, if not in every run. `unreached`: the program shows all calls of the function, and nothing that drives a
     device was seen to lead there. `if_called` says the same of one to which no step leads, in words.
+    `of_base`: it is a method of a class of a framework's that the framework calls, with what is not known.
     """
 
-    __slots__ = ("context", "frequency", "if_called", "only", "tier", "tracer", "unreached", "why")
+    __slots__ = ("context", "frequency", "if_called", "of_base", "only", "tier", "tracer", "unreached", "why")
 
     def __init__(
         self,
@@ -212,8 +220,10 @@ class RootContext:
         only: str = "",
         unreached: bool = False,
         if_called: str = "",
+        of_base: bool = False,
     ) -> None:
         self.context = context
+        self.of_base = of_base
         self.unreached = unreached
         self.if_called = if_called
         self.why = why

@@ -209,11 +209,12 @@ def _updates_parameters(node: object) -> bool:
 def takes_no_turns(info: FunctionInfo) -> bool:
     """Return whether a function has no loop of its own of more than a few turns: one over a table, as of a step's metrics, is none."""
     return not any(
-        is_long(one) and not _goes_over_table(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While))
+        is_long(one) and not goes_over_table(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While))
     )
 
 
-def _goes_over_table(loop: Loop) -> bool:
+def goes_over_table(loop: Loop) -> bool:
+    """Return whether a loop goes over what a table holds: a few turns."""
     over = loop.iterable if isinstance(loop, ir.For) else None
     return isinstance(over, ir.Call) and not over.args and last_name(over.func) in ("items", "keys", "values")
 

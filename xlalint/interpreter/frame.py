@@ -30,6 +30,7 @@ from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.device_loops import names_added_to
 from xlalint.interpreter.dispatch_loops import (
+    goes_over_table,
     is_collected,
     is_of_call,
     is_of_innermost,
@@ -58,6 +59,7 @@ from xlalint.interpreter.guards import (
     guard_of,
     keeps_attribute,
     keeps_what_it_compares,
+    lets_first_in,
     may_guard,
     may_guard_entered,
     name_guards,
@@ -366,6 +368,10 @@ class Frame:
     def _calls_at(self, callee: Context, at: int, rate: Rate) -> None:
         """Note a call, and how often it is made."""
         calls, rates = self.context.calls, self.context.rates
+        if not self.paths.overridden:
+            self.context.guessed.discard(callee)
+        elif callee not in calls:
+            self.context.guessed.add(callee)
         if callee not in calls:
             calls[callee] = at
             if rate is not ALWAYS:
@@ -432,6 +438,7 @@ class Frame:
             return
         sure = culprit.sure and value is culprit and not self.paths.ambiguous_callee
         confidence = min(Confidence.CERTAIN if sure else Confidence.LIKELY, at_most)
+        refused_here = raises and policy.tracer_refuses
         refused = policy.tracer_refuses and any(_is_of_host(member) for member in members(value))
         holds_settings = self.interpreter.libraries.of(culprit.framework).part_of is not None
         if raises and (refused or (holds_settings and policy.reads_value and UNKNOWN in members(value))):
@@ -456,7 +463,14 @@ class Frame:
                 self.paths.branch_depth > 0,
                 self.loops.rate,
                 culprit.dtype in DISCRETE,
+                refused_here and not sure and self._is_given(node),
             )
+
+    def _is_given(self, node: ir.Node | None) -> bool:
+        """Return whether an expression is a parameter as it is given."""
+        if type(node) is not ir.Name or self.function is None:
+            return False
+        return any(param.name == node.id for param in self.function.params)
 
     def read_in_turn(self, at: int, value: Tensor, node: ir.Node | None, *, copies: bool = False) -> None:
         """Record that the host reads what it dispatched in the same turn of a loop, if it did; `copies`: as a whole array."""
@@ -479,6 +493,8 @@ class Frame:
             return
         if turn is not None and node is not None and self.paths.tests and reads_at_end(turn.loop, node):
             return
+        if turn is not None and goes_over_table(turn.loop) and self._is_entered_seldom(turn):
+            return  # what each of a few things comes to, at every n-th step of a loop around
         # What a script collects behind its training, numbers too, it does once.
         collects = copies or self.function is None
         collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
@@ -604,11 +620,11 @@ class Frame:
         return not isinstance(owner, (Const, Host, LibrarySymbol, Module, Tensor))
 
     def _is_of_host(self, func: ir.Node, framework: str) -> bool:
-        """Return whether what is called is neither the framework's nor of a module that uses it."""
+        """Return whether what is called is neither the framework's nor of a module that uses it, or may be so."""
         if not isinstance(func, (ir.Name, ir.Attr)):
             return False
         called = self._look_at(func)
-        return all(
+        return any(
             self.interpreter.annotations.framework(one.info.module) != framework
             if type(one) is Function
             else one is UNKNOWN
@@ -646,8 +662,14 @@ class Frame:
         turn = self.loops.turn
         before = turn.tests_before if turn is not None else 0
         tests = self.paths.tests if whole else self.paths.tests[before:]
-        if not tests:
-            return True
+        return not tests or not self._ask_which_turn(tests, turn)
+
+    def _is_entered_seldom(self, turn: LoopTurns) -> bool:
+        """Return whether a condition around a loop lets it run at some turns alone of the loops around it."""
+        return turn.tests_before > 0 and self._ask_which_turn(self.paths.tests[: turn.tests_before], turn)
+
+    def _ask_which_turn(self, tests: list[ir.Node], turn: LoopTurns | None) -> bool:
+        """Return whether one of the conditions lets code run at some turns alone of the loops around it."""
         body = body_of(self)
         asked = [assigned_once(test, body) for test in tests]
         counters = self.loops.counted
@@ -656,7 +678,9 @@ class Frame:
                 turn.added = names_added_to(turn.loop.body)
             counters |= turn.added
         around = Counting(self.eval, counters, (), Written, drives=False, by_default=self._by_default)
-        return not (any(asks_when(one, around) for one in asked) or any(asks_clock(test, body) for test in tests))
+        if any(asks_when(one, around) or lets_first_in(one, counters) for one in asked):
+            return True
+        return any(asks_clock(test, body) for test in tests)
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
         """Tell who watches of a hazard that does not count."""

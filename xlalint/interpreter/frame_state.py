@@ -131,7 +131,8 @@ class Paths:
 
     `suppressed`: error paths, whose hazards do not count. `separate_graph`: blocks that fill a graph of their own. `tapes`: gradient tapes.
     `try_depth`: `try` blocks that catch what tracers raise. `branch_depth`: branches that may not be taken. `ambiguous_callee`: calls and
-    indices of what may be something else.
+    indices of what may be something else. `overridden`: calls of what one of several subclasses makes of an abstract method;
+    `left_open` are the places where one is got.
 
     `tests` are the conditions of branches of which it is not known whether they are taken, `remembers` is the table that the branch fills
     in once per key.
@@ -140,6 +141,8 @@ class Paths:
     __slots__ = (
         "ambiguous_callee",
         "branch_depth",
+        "left_open",
+        "overridden",
         "remembers",
         "separate_graph",
         "suppressed",
@@ -155,5 +158,7 @@ class Paths:
         self.try_depth = 0
         self.branch_depth = 0
         self.ambiguous_callee = 0
+        self.overridden = 0
+        self.left_open: set[int] = set()
         self.tests: list[ir.Node] = []
         self.remembers = ""

@@ -140,6 +140,18 @@ def _is_small(node: ir.Node) -> bool:
     return type(node) is ir.Const and type(node.value) is int and 0 < node.value <= _FIRST
 
 
+def lets_first_in(test: ir.Node, counters: Collection[str]) -> bool:
+    """Return whether a condition lets the first few turns of a loop in alone: `step < 20`, of which the loop counts `step`."""
+    if type(test) is ir.Bool:
+        return test.is_and and any(lets_first_in(one, counters) for one in test.values)
+    if type(test) is not ir.Compare:
+        return False
+    sides = (test.left, *test.rights)
+    pairs = zip(test.ops, sides, sides[1:], strict=False)
+    ordered = ((low, high) if op in _BELOW else (high, low) for op, low, high in pairs if op in _BOUNDING)
+    return any(type(low) is ir.Name and low.id in counters and _is_small(high) for low, high in ordered)
+
+
 def may_guard_entered(test: ir.Node) -> bool:
     """Return whether a condition may let code run at every n-th step in a function that holds no loop over steps."""
     return tests_remainder(test) or _tests_difference(test) or _tests_bound(test)
@@ -178,7 +190,8 @@ def asks_flag(test: ir.Node, names: Mapping[str, Value]) -> bool:
 
 
 def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
-    """Return the conditions that one assignment each of a body gives names, and that ask for a remainder or for one number."""
+    """Return the conditions that one assignment each of a body gives names, and that ask for a remainder or for one number, themselves or
+    by such a name: `logs = verbose and due`."""
     found: dict[str, ir.Node] = {}
     stored: set[str] = set()
     for one in ir.walk(body):
@@ -186,12 +199,18 @@ def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
             continue
         for target in one.targets:
             if type(target) is ir.Name:
-                if target.id not in stored and (tests_remainder(one.value) or _compares_equal(one.value)):
-                    found[target.id] = one.value
+                if target.id not in stored and _asks_for_turn(one.value, found):
+                    found[target.id] = spell_out(one.value, lambda: found)
                 else:
                     found.pop(target.id, None)
                 stored.add(target.id)
     return found
+
+
+def _asks_for_turn(value: ir.Node, found: Mapping[str, ir.Node]) -> bool:
+    if type(value) is ir.Bool and any(type(one) is ir.Name and one.id in found for one in value.values):
+        return True
+    return tests_remainder(value) or _compares_equal(value)
 
 
 def spell_out(test: ir.Node, guards: Callable[[], dict[str, ir.Node]]) -> ir.Node:

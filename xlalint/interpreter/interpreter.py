@@ -810,8 +810,11 @@ class Interpreter:
         for asked in self.libraries.on_call:
             asked(frame, node, found, arguments)
         doubt = len(found) > 1
+        overridden = doubt and type(node.func) is ir.Attr and node.func.at in frame.paths.left_open
         frame.paths.ambiguous_callee += doubt
+        frame.paths.overridden += overridden
         results = [self._call_one(frame, member, arguments, node) for member in found]
+        frame.paths.overridden -= overridden
         frame.paths.ambiguous_callee -= doubt
         result = results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
         surroundings = self.libraries.surroundings if self.scope else None
@@ -951,11 +954,14 @@ class Interpreter:
     ) -> Value:
         """Enter what subclasses make of an abstract method: it promises what is returned, or they say it."""
         results: list[Value] = []
+        several = len(overrides) > 1
+        frame.paths.overridden += several
         for override in overrides:
             owner = receiver if override.owner is None else instance(override.owner, receiver.fields)
             bound = self.bind_method(override, owner)
             if isinstance(bound, Function):
                 results.append(self.call_function(frame, bound, arguments, at))
+        frame.paths.overridden -= several
         return join_all(results) if func.info.promises_nothing() else self._return_declared(func.info)
 
     def _dispatch(self, frame: Frame, func: Function, context: Context, mark: str) -> Value:
@@ -1277,7 +1283,8 @@ class Interpreter:
             why = statements_name(call.node)
             settings = ("autograph", "jit_compile", "fullgraph")
             tracer = tracer_of(frame, call.name, call.entry, {name: call.argument(name) for name in settings})
-            self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer))
+            noted = call.name in self.libraries.of(framework).flagged  # whoever calls what it gives may trace it
+            self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer, of_base=noted))
         return computed_with(context.returns, mark) if context.done else UNKNOWN
 
     def _with_defaults(

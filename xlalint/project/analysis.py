@@ -189,7 +189,7 @@ class Analysis:
         reads = self.program.reader.current
         given = ModuleResult([], [], [])
         with Contained(interpreter, module, MODULE_LEVEL):
-            given = harvest(Decisions(found, self.roots.platforms, interpreter.policies, module.taught.target))
+            given = harvest(Decisions(found, self.roots.platforms, interpreter.policies, module.taught.target), module)
         outcome = ModuleOutcome(given, self.states.dependencies(module, reads, given))
         if interpreter.fails:
             outcome = msgspec.structs.replace(outcome, failure="\n".join(reads.all_failures().values()))

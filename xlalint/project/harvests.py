@@ -10,8 +10,8 @@ import msgspec
 
 from xlalint.analysis.chains import Key
 from xlalint.analysis.collection import FunctionHazard, ModuleResult, merge_placed
+from xlalint.analysis.compiled_parts import CompiledParts, Started
 from xlalint.analysis.hazard import Hazard
-from xlalint.frameworks.base import Reach as Extent
 from xlalint.program.linker import Program
 
 Move = Callable[[Key], "Key | None"]
@@ -38,7 +38,8 @@ class ResultStore:
         self._held: dict[int, dict[int, list[FunctionHazard]]] = {}
         self._called: Counter[Key] = Counter()
         self._hosted: Counter[Key] = Counter()
-        self._reached: Counter[tuple[str, Extent]] = Counter()
+        self._reached: Counter[Started] = Counter()
+        self._compiled: tuple[Program, CompiledParts] | None = None
         self._through: defaultdict[int, set[int]] = defaultdict(set)
 
     def put(self, module: int, harvest: ModuleResult) -> set[int]:
@@ -66,10 +67,13 @@ class ResultStore:
     def _count_reached(self, before: ModuleResult, harvest: ModuleResult) -> set[int]:
         """Count how far modules reach XLA; what all modules hold may be judged by that, once it is another."""
         known = set(self._reached)
-        self._reached.subtract(before.reaches.items())
-        self._reached.update(harvest.reaches.items())
+        self._reached.subtract(before.reaches)
+        self._reached.update(harvest.reaches)
         self._reached = +self._reached
-        return set() if known == set(self._reached) else set(self._held)
+        if known == set(self._reached):
+            return set()
+        self._compiled = None
+        return set(self._held)
 
     def hazards(self, module: int, program: Program) -> list[Hazard]:
         """The hazards in a module, as `xlalint.analysis.collection.merge` gives them."""
@@ -78,9 +82,14 @@ class ResultStore:
             (found for source in sorted(held) for found in held[source]),
             self._called,
             self._hosted,
-            self._reached,
+            self._find_compiled(program),
             program,
         )
+
+    def _find_compiled(self, program: Program) -> CompiledParts:
+        if self._compiled is None or self._compiled[0] is not program:
+            self._compiled = program, CompiledParts(self._reached, program)
+        return self._compiled[1]
 
     def sources(self, module: int) -> set[int]:
         """The modules whose roots lead to hazards in a module."""
@@ -111,7 +120,8 @@ class ResultStore:
                 called = [key for before in harvest.called if (key := move(before)) is not None]
                 hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
                 entered = [key for before in harvest.entered if (key := move(before)) is not None]
-                after.put(place[0], ModuleResult(found, called, hosted, entered, harvest.reaches))
+                reaches = [(name, reach, place[0]) for name, reach, _ in harvest.reaches]
+                after.put(place[0], ModuleResult(found, called, hosted, entered, reaches))
         return after
 
 

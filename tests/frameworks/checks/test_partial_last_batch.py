@@ -155,8 +155,28 @@ KERAS_SILENT = {
     "arrays that are divided": "model.fit(np.zeros((64, 4)), np.zeros(64))\nmodel.fit(x, y, batch_size=8)",
     "one batch": "model.fit(np.zeros((20, 4)), np.zeros(20))",
     "a part that is divided": "x = np.ones((37, 4))\nmodel.fit(x[:32], y, batch_size=8)",
+    "what Keras loads": (
+        "(x, y), _ = keras.datasets.fashion_mnist.load_data()\n"
+        "tf.data.Dataset.from_tensor_slices((x, y)).shuffle(9).batch(50)"
+    ),
+    "what Keras loads, to test": (
+        "train, test = tf.keras.datasets.cifar10.load_data()\nx, y = test\n"
+        "tf.data.Dataset.from_tensor_slices(test[0]).batch(100)"
+    ),
+    "a split of what everybody has": "tfds.load('mnist', split='train', as_supervised=True).map(f).shuffle(9).batch(60)",
+    "names of numbers": "n = 16 * 100\nB = 16\ntf.data.Dataset.range(n).shuffle(9).batch(B)",
 }
 KERAS_FOUND = {
+    "what Keras loads, not divided": (
+        "(x, y), _ = keras.datasets.cifar10.load_data()\ntf.data.Dataset.from_tensor_slices((x, y)).shuffle(9).batch(64)",
+        ["XLA402:warning"],
+    ),
+    "a part of a split": ("tfds.load('mnist', split='train[:90%]').shuffle(9).batch(60)", ["XLA402:warning"]),
+    "a split of something else": ("tfds.load(name, split='train').shuffle(9).batch(60)", ["XLA402:warning"]),
+    "what something else loads": (
+        "(x, y), _ = reader.load_data()\ntf.data.Dataset.from_tensor_slices((x, y)).shuffle(9).batch(50)",
+        ["XLA402:warning"],
+    ),
     "shuffled": ("ds.shuffle(9).batch(8)", ["XLA402:warning"]),
     "shuffled by a name": (
         "ds = tf.data.Dataset.range(9).shuffle(4)\nds = ds.map(f).cache()\nds.batch(batch_size)",

@@ -112,6 +112,9 @@ SILENT = {
         "from typing import Sequence\n@dataclasses.dataclass\nclass Sampler:\n    sizes: Sequence[int]\n"
         "    def run(self, x: jax.Array):\n        return step(x, self.sizes)"
     ),
+    "a condition of the turn, by a name": (
+        "for i in range(99):\n    due = i % 9 == 0 or i == last\n    logs = verbose and due\n    step(jnp.ones(3), logs)"
+    ),
     "a number that is declared one": DECLARED.format("n: int", "static_argnums=1"),
     "what may be a number as well as an array": DECLARED.format("n: jax.Array | int", "static_argnums=1"),
     "what is not declared": DECLARED.format("n", "static_argnums=(1,)"),

@@ -58,6 +58,15 @@ SILENT = {
         "class Table:\n    def __init__(self, x):\n        self.x = x\n\n"
         "def resize(x):\n    return tf.constant(x).numpy()\n\n@jax.jit\ndef f(y):\n    return y + resize(np.ones(3))\n"
     ),
+    "ragged tensors in a layer, which prepares data": (
+        "class Own(keras.layers.Layer):\n    def call(self, x):\n        rows = tf.ragged.stack([x[0], x[1]])\n"
+        "        return tf.RaggedTensor.from_tensor(x) + rows\n"
+    ),
+    "an augmentation": (
+        "class RandomCut(keras.layers.BaseImageAugmentationLayer):\n    def augment(self, x):\n        return x\n\n"
+        "class BaseAugmentationLayer(keras.layers.Layer):\n    pass\n\nclass Cut(BaseAugmentationLayer):\n"
+        "    def call(self, x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n"
+    ),
     "a metric of host code": (
         "class Own(keras.metrics.Metric):\n    def update_state(self, y, p):\n        self.n = float(np.mean(y.numpy() == p.numpy()))\n"
     ),
@@ -76,6 +85,10 @@ FOUND = {
     "the replicas of a TPU": (
         REPLICAS.format(strategy="strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver('a'))", sized=SIZED),  # noqa: E501
         ["XLA206"],
+    ),
+    "ragged tensors in a function that XLA compiles": (
+        "@tf.function(jit_compile=True)\ndef f(x):\n    return tf.ragged.stack([x[0], x[1]])\n",
+        ["XLA209"],
     ),
     "what Keras 3 compiles": (
         "class Own(keras.layers.Layer):\n    def call(self, x):\n        n = tf.reduce_max(x)\n        return tf.zeros([n])\n",
@@ -222,3 +235,68 @@ def test_what_only_keras_2_has_is_run_with_that(tmp_path: Path, shown: str) -> N
 @pytest.mark.parametrize("shown", SHOWS_NOTHING.values(), ids=list(SHOWS_NOTHING))
 def test_what_shows_no_release_is_run_with_keras_3(tmp_path: Path, shown: str) -> None:
     assert find_in_layers(tmp_path, shown) == ["XLA101"]
+
+
+OLD_KERAS = "tensorflow<2.16\n"
+JIT_STEP = "import tensorflow as tf\n\n@tf.function(jit_compile=True)\ndef gelu(x):\n    return x * tf.sigmoid(x)\n"
+LAYER_FILE = "import tensorflow as tf\n" + SIZED_LAYER
+USES = "import tensorflow as tf\nfrom layers import Own\n\nif __name__ == '__main__':\n    tf.keras.Sequential([Own()])"
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        # What is compiled is a function that has nothing to do with the layer, which another script uses.
+        ({"fast.py": JIT_STEP, "prepare.py": USES + ".predict(data)\n"}, []),
+        # A TPU's strategy is in a script that has a model of its own.
+        ({"on_tpu.py": ON_TPU + "import other\n", "other.py": "import tensorflow as tf\n", "prepare.py": USES + "\n"}, []),
+        # A package hands both on: a script that takes one of them from it does not lead to the other.
+        (
+            {
+                "both/__init__.py": "from both.fast import gelu\nfrom layers import Own\n",
+                "both/fast.py": JIT_STEP,
+                "activate.py": "from both import gelu\n",
+            },
+            [],
+        ),
+        # A strategy that is not one of TPUs.
+        ({"start.py": "import tensorflow as tf\nfrom layers import Own\nstrategy = tf.distribute.MirroredStrategy()\n"}, []),
+        # The script asks for it itself.
+        ({"start.py": USES + ".compile(jit_compile=True)\n"}, ["XLA206"]),
+        # It leads to a trainer that asks for it, and gives it the model.
+        (
+            {
+                "trainer.py": "def train(model):\n    import tensorflow as tf\n    model.compile(jit_compile=True)\n",
+                "start.py": "import tensorflow as tf\nimport trainer\nfrom layers import Own\ntrainer.train(Own())\n",
+            },
+            [],  # the trainer's module does not import TensorFlow: it says nothing
+        ),
+        (
+            {
+                "trainer.py": "import tensorflow as tf\ndef train(model):\n    model.compile(jit_compile=True)\n",
+                "start.py": "import tensorflow as tf\nimport trainer\nfrom layers import Own\ntrainer.train(Own())\n",
+            },
+            ["XLA206"],
+        ),
+        # By a package that hands the layer on.
+        (
+            {
+                "both/__init__.py": "from layers import Own\n",
+                "start.py": ON_TPU + "from both import Own\nwith strategy.scope():\n    Own()\n",
+            },
+            ["XLA206"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_asks_for_a_compiler_speaks_of_what_it_leads_to(
+    tmp_path: Path, files: dict[str, str], wanted: list[str]
+) -> None:
+    """Keras 2 has XLA compile what is asked for, and a TPU what its script leads to."""
+    (tmp_path / "requirements.txt").write_text(OLD_KERAS)
+    uses = {"uses.py": "from layers import Own\n"}  # something imports the layer anyway
+    for name, text in {"layers.py": LAYER_FILE, **uses, **files}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    report = check_paths([tmp_path], load_settings([tmp_path]))
+    assert not report.failures
+    assert [one.code for one in report.findings if one.filename.endswith("layers.py")] == wanted

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from xlalint.frameworks.checks.data_lengths import assigned_nodes, length_of, source_of
+from xlalint.frameworks.checks.data_lengths import assigned_nodes, length_of, number_of, source_of
 from xlalint.frameworks.checks.surrounding_loops import counters, loops_around, names_in
 from xlalint.interpreter.device_loops import Loop, is_long, last_name
 from xlalint.lowering import ir
@@ -275,6 +275,8 @@ def _number(frame: Frame, node: ir.Node) -> int | None:
     found = source_of(frame, node)
     if isinstance(found, ir.Const):
         return found.value if type(found.value) is int else None
+    if isinstance(found, ir.Bin):
+        return number_of(frame, found)
     if isinstance(found, ir.Call) and last_name(found.func) == "len" and len(found.args) == 1:
         return length_of(frame, found.args[0])
     first = isinstance(found, ir.Sub) and found.index == ir.Const(0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from xlalint.interpreter.device_loops import last_name
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -28,6 +30,17 @@ _PUBLISHED: Final = {
     "CIFAR10": (50_000, 10_000),
     "CIFAR100": (50_000, 10_000),
 }
+# The same of Keras' modules and of TensorFlow Datasets, and of how many of them an epoch of each has.
+_LOADED: Final = {
+    "mnist": (60_000, 10_000),
+    "fashion_mnist": (60_000, 10_000),
+    "kmnist": (60_000, 10_000),
+    "cifar10": (50_000, 10_000),
+    "cifar100": (50_000, 10_000),
+    "imdb": (25_000, 25_000),
+    "imdb_reviews": (25_000, 25_000),
+}
+_SPLITS: Final = {"train": 0, "test": 1}
 _MOST_STEPS: Final = 6
 
 
@@ -37,8 +50,10 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     if steps == 0 or node is None:
         return None
     if type(node) is ir.Sub:
+        if type(node.index) is ir.Const:
+            return _loaded_length(frame, node, steps - 1)
         index = node.index.items[0] if type(node.index) is ir.Display and node.index.items else node.index
-        return _slice(index, length_of(frame, node.value, steps - 1))
+        return _slice(frame, index, length_of(frame, node.value, steps - 1))
     if type(node) is ir.Display:
         if node.kind == "tuple" and node.items:  # `(features, targets)`
             return length_of(frame, node.items[0], steps - 1)
@@ -49,10 +64,12 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     first = node.args[0] if node.args else None
     if name in _PUBLISHED:
         return _published_length(node, name)
+    if name == "load":
+        return _split_length(node)
     if name in _MADE:
-        return _number(next((value for key, value in node.keywords if key in _SIZES), first))
+        return number_of(frame, next((value for key, value in node.keywords if key in _SIZES), first))
     if name in ("range", "arange") and len(node.args) == 1:
-        return _number(first)
+        return number_of(frame, first)
     if name in _HOLDS or (name in _KEPT and first is not None and type(first) is not ir.Const):
         found = length_of(frame, first, steps - 1)
         if found is not None or name in _HOLDS:
@@ -60,7 +77,7 @@ def length_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> i
     if name in _KEPT and type(node.func) is ir.Attr:
         return length_of(frame, node.func.value, steps - 1)
     if name == "reshape" and first is not None:
-        return _number(first)
+        return number_of(frame, first)
     return None
 
 
@@ -72,20 +89,62 @@ def _published_length(node: ir.Call, name: str) -> int | None:
     return _PUBLISHED[name][0 if train.value else 1]
 
 
-def _number(node: ir.Node | None) -> int | None:
-    """A size that is written out; of several, the first."""
+def _split_length(node: ir.Call) -> int | None:
+    """The length of a whole split of what TensorFlow Datasets has: `tfds.load("mnist", split="train")`."""
+    named = node.args[0] if node.args else dict(node.keywords).get("name")
+    split = dict(node.keywords).get("split") or (node.args[1] if len(node.args) > 1 else None)
+    if not isinstance(named, ir.Const) or not isinstance(split, ir.Const):
+        return None
+    found, index = _LOADED.get(str(named.value)), _SPLITS.get(str(split.value))
+    return found[index] if found is not None and index is not None else None
+
+
+def _loaded_length(frame: Frame, node: ir.Node | None, steps: int) -> int | None:
+    """The length of a part of what Keras loads: of `mnist.load_data()[0]`, to train on, and of the features `mnist.load_data()[0][0]`."""
+    which: object = None
+    current = source_of(frame, node)
+    for _ in range(steps):
+        if isinstance(current, ir.Call) and isinstance(current.func, ir.Attr) and current.func.name == "load_data":
+            found = _LOADED.get(last_name(current.func.value))
+            return found[which] if found is not None and type(which) is int and which in (0, 1) else None
+        if not isinstance(current, ir.Sub) or not isinstance(current.index, ir.Const):
+            return None
+        which = current.index.value
+        current = source_of(frame, current.value)
+    return None
+
+
+def _is_loaded(node: ir.Node) -> bool:
+    return isinstance(node, ir.Call) and last_name(node.func) == "load_data"
+
+
+def number_of(frame: Frame, node: ir.Node | None, steps: int = _MOST_STEPS) -> int | None:
+    """A size that is written out, at its name or in several factors; of several sizes, the first."""
+    node = source_of(frame, node)
     if type(node) is ir.Display and node.items:
-        node = node.items[0]
+        node = source_of(frame, node.items[0])
+    if isinstance(node, ir.Bin) and node.op in _ARITHMETIC and steps:
+        left, right = number_of(frame, node.left, steps - 1), number_of(frame, node.right, steps - 1)
+        found = _ARITHMETIC[node.op](left, right) if left is not None and right is not None else 0
+        return found if found > 0 else None
     if type(node) is ir.Const and type(node.value) is int and node.value > 0:
         return node.value
     return None
 
 
-def _slice(index: ir.Node, whole: int | None) -> int | None:
+_ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+}
+
+
+def _slice(frame: Frame, index: ir.Node, whole: int | None) -> int | None:
     """How many rows `x[a:b]` holds, of `whole` ones."""
     if type(index) is not ir.Slice or index.step is not None:
         return None
-    lower, upper = (None if bound is None else _number(bound) for bound in (index.lower, index.upper))
+    lower, upper = (None if bound is None else number_of(frame, bound) for bound in (index.lower, index.upper))
     if (index.lower is not None and lower is None) or (index.upper is not None and upper is None):
         return None
     end = whole if upper is None else min(upper, whole) if whole is not None else upper
@@ -122,3 +181,15 @@ def assigned_nodes(nodes: tuple[ir.Statement, ...], name: str) -> Iterator[ir.No
                     for part, value in zip(target.items, node.value.items, strict=False):
                         if type(part) is ir.Name and part.id == name:
                             yield value
+                elif type(target) is ir.Display and _is_loaded(node.value):
+                    yield from _parts_of(target, node.value, name)
+
+
+def _parts_of(target: ir.Display, value: ir.Node, name: str) -> Iterator[ir.Node]:
+    """The part of a value that a name is given, where a target takes it apart: `(x, y), test = mnist.load_data()`."""
+    for index, part in enumerate(target.items):
+        taken = ir.Sub(value, ir.Const(index), 0)
+        if type(part) is ir.Name and part.id == name:
+            yield taken
+        elif type(part) is ir.Display:
+            yield from _parts_of(part, taken, name)

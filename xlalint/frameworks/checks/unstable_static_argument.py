@@ -225,9 +225,18 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
     elif fresh := _fresh(call.frame, passed):
         detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
         _report_again(call, "jax", shown if shown != "…" else passed.name, detail, at)
-    elif names_in(passed.node) & changing and not all(map(_is_truth, members(passed.value))):
+    elif names_in(passed.node) & changing and not _is_condition(call.frame, passed):
         detail = f"is a different number at each call and static in `{info.name}`, which is compiled again for each"
         call.report("XLA405", "jax", shown, detail, at)
+
+
+def _is_condition(frame: Frame, passed: Passed) -> bool:
+    """Return whether what is passed is true or false, or stands for a condition: `logs = verbose and step == last`."""
+    if all(map(_is_truth, members(passed.value))):
+        return True
+    made = source_of(frame, passed.node)
+    parts = made.values if isinstance(made, ir.Bool) else (made,)
+    return any(isinstance(source_of(frame, one), (ir.Compare, ir.Not, ir.Bool)) for one in parts)
 
 
 def _is_truth(value: Value) -> bool:

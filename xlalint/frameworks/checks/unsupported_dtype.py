@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import Tensor, Value
+from xlalint.abstract.values import Tensor, Value, tensor
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.frame import device_tensor
@@ -50,13 +50,14 @@ def check_dtype(call: LibraryCall, _spec: Spec, result: Value) -> None:
     word, node = found
     at = (position(node) if node is not None else 0) or call.node.at
     dtype = _WIDE[word]
-    variant, severity = "", _EMULATED
+    variant, severity, at_most = "", _EMULATED, Confidence.LIKELY
     if framework == "jax":
         enabled = _enables(frame.module)
         variant, severity = ("emulated", _EMULATED) if enabled else ("", ())
     elif dtype == "complex128":
-        variant = "complex"
-    frame.report("XLA603", at, result, None, dtype, variant, severity, Confidence.LIKELY)
+        variant, at_most = "complex", Confidence.CERTAIN
+        result = tensor(framework, "c")  # whatever is cast: the dtype is written out
+    frame.report("XLA603", at, result, None, dtype, variant, severity, at_most)
 
 
 def check_product(frame: Frame, _op: str, at: int, left: tuple[Value, ir.Node], right: tuple[Value, ir.Node]) -> None:

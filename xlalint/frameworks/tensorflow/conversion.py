@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from xlalint.rules.policy import Policy
 
 AT_HOME_IN_PIPELINES: Final = "pipeline"
+# What computes with ragged tensors prepares data for what is compiled, if it is a layer: those of a model are given dense ones.
+RAGGED: Final = "ragged"
 # A TPU's strategy places what has no kernel for the TPU on its host, unless that is switched off (`tensorflow/python/tpu/tpu.py`, 2.21).
 BESIDE_REPLICAS: Final = "beside"
 _KERAS_2: Final = "tf_keras"
@@ -81,6 +83,7 @@ _TRACING: Final = frozenset(
         "train_on_batch",
     )
 )
+_PREPARING: Final = ("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")
 _LEGACY: Final = b"TF_USE_LEGACY_KERAS"
 _EXPERIMENTAL: Final = b"experimental"
 _NAME: Final = re.compile(r"[\w-]+")
@@ -94,6 +97,8 @@ def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str
         return BESIDE_REPLICAS
     if pending.variant == AT_HOME_IN_PIPELINES:
         return "operation" if tracer.compiles else None
+    if pending.variant == RAGGED:
+        return "" if tracer.compiles or tracer.runner == "replicas" else None
     if tracer.autograph:
         return None if pending.variant == NO_AUTOGRAPH else pending.variant
     if policy.autograph_rewrites:
@@ -257,7 +262,7 @@ def runner_of(klass: ClassInfo, base: str, program: Program) -> Runner:
 def prepares_data(klass: ClassInfo) -> bool:
     """Return whether a Keras layer prepares data: it belongs into the input pipeline by its name, or an ancestor's, or is in no graph."""
     names = (base.name for base in klass.mro if isinstance(base, ClassInfo))
-    if any(name.endswith(("PreprocessingLayer", "Preprocessor", "Tokenizer", "Converter")) for name in names):
+    if any(name.endswith(_PREPARING) or "AugmentationLayer" in name for name in names):
         return True
     return _passes_keras_by(klass)
 
