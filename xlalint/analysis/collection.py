@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from xlalint.analysis.chains import Key, Link, Reach, chain_to, key_of, steps_of
 from xlalint.analysis.compiled_parts import CompiledParts, Started
 from xlalint.analysis.decision import Decisions, Verdict
 from xlalint.analysis.hazard import Confidence, Frequency, Hazard, Inside
+from xlalint.analysis.led import find_led, list_leads, runs_at_steps
 from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.registry import row_of
 from xlalint.interpreter.context import HOST_TIER
@@ -21,8 +22,13 @@ from xlalint.rules.variants import WRONG_RESULTS
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context, PendingHazard
+    from xlalint.interpreter.drivers import Drivers
+    from xlalint.interpreter.occasions import Occasions
     from xlalint.lowering.ir import Function
     from xlalint.program.linker import ModuleInfo, Program
+
+
+_APART: Final = "in code to which no step of this program leads"
 
 
 class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
@@ -32,7 +38,7 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     traced. `yields_to` says which calls of the function speak better of it than this, which was seen with unknown arguments: those in
     traced code, or all. `inside` is where a library's code that is called there meets the hazard: a function, and a byte offset from its
     start. `frequency` and `looped` say how often it costs by the roots of one module, `only` in which runs. `runner` is what runs the
-    graph, where only XLA minds the hazard.
+    graph, where only XLA minds the hazard. One `if_led` counts in runs whose steps lead to its function.
     """
 
     function: Key
@@ -55,6 +61,7 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     only: str = ""
     trained: bool = False
     elsewhere: bool = False
+    if_led: bool = False
 
 
 class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
@@ -63,6 +70,8 @@ class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
     `found` are its hazards. `called` are the functions that traced code calls, `hosted` those that host code calls, `entered` those that
     are roots of traced code themselves. `reaches` says, by framework and with the module, how far the program
     that is started at the module reaches XLA, if XLA compiles any of it, where another program of that framework may not.
+    `stepping` are the functions that are known to run at steps, `leads` says what each function calls there; both are empty in programs
+    without steps.
     """
 
     found: list[FunctionHazard]
@@ -70,10 +79,15 @@ class ModuleResult(msgspec.Struct, frozen=True, array_like=True):
     hosted: list[Key]
     entered: list[Key] = []
     reaches: list[Started] = []
+    stepping: list[Key] = []
+    leads: list[tuple[Key, list[Key]]] = []
 
 
-def harvest(decisions: Decisions, home: ModuleInfo) -> ModuleResult:
-    """The hazards that count in all contexts which the roots of a module reach, each with its shortest chain."""
+def harvest(decisions: Decisions, home: ModuleInfo, drivers: Drivers | None = None) -> ModuleResult:
+    """The hazards that count in all contexts which the roots of a module reach, each with its shortest chain.
+
+    `drivers` are given where the program has steps, and it matters to what these lead.
+    """
     chains = decisions.chains
     found: list[FunctionHazard] = []
     called: set[Key] = set()
@@ -102,7 +116,11 @@ def harvest(decisions: Decisions, home: ModuleInfo) -> ModuleResult:
     reached = [
         (name, reach, home.index) for name, reach in sorted(decisions.reaches().items()) if reach >= Extent.COMPILED
     ]
-    return ModuleResult(found, sorted(called), sorted(hosted), sorted(entered), reached)
+    result = ModuleResult(found, sorted(called), sorted(hosted), sorted(entered), reached)
+    if drivers is None:
+        return result
+    stepping = sorted({key_of(root.context) for root in decisions.roots if runs_at_steps(root)})
+    return msgspec.structs.replace(result, stepping=stepping, leads=list_leads(chains, drivers))
 
 
 def _copies_itself(context: Context, link: Link) -> bool:
@@ -144,10 +162,11 @@ def _make_hazard(
         verdict.runner,
         cost.only if cost is not None else "",
         link.root.of_base or link.root.tracer.runner == "training",
+        if_led=cost is not None and link.root.if_led,
     )
 
 
-def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
+def merge(harvests: Iterable[ModuleResult], program: Program, occasions: Occasions) -> list[Hazard]:
     """The hazards of all batches, each place and rule once, the surest and shortest explained, as they stand in the program's files.
 
     A library function that traced code calls is judged by those calls: what its analysis with unknown arguments saw on top is dropped. So
@@ -157,7 +176,17 @@ def merge(harvests: Iterable[ModuleResult], program: Program) -> list[Hazard]:
     called = {key for batch in harvested for key in batch.called}
     hosted = {key for batch in harvested for key in batch.hosted}
     compiled = CompiledParts({one for batch in harvested for one in batch.reaches}, program)
-    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, compiled, program)
+    led = find_led_by(harvested, program, occasions)
+    return merge_placed((found for batch in harvested for found in batch.found), called, hosted, compiled, led, program)
+
+
+def find_led_by(harvests: Collection[ModuleResult], program: Program, occasions: Occasions) -> Container[Key]:
+    """Return the functions to which steps of a program lead, as far as anything hangs on that."""
+    if not any(found.if_led for batch in harvests for found in batch.found):
+        return ()
+    stepping = (key for batch in harvests for key in batch.stepping)
+    leads = (lead for batch in harvests for lead in batch.leads)
+    return find_led(stepping, leads, occasions.find_unseen(), program)
 
 
 def merge_placed(
@@ -165,11 +194,13 @@ def merge_placed(
     called: Container[Key],
     hosted: Container[Key],
     compiled: CompiledParts,
+    led: Container[Key],
     program: Program,
 ) -> list[Hazard]:
     """`merge` of what was found, with the functions that traced code calls, and those that host code does.
 
-    `compiled` says which modules XLA may compile. What only XLA minds is information where it never compiles the code.
+    `compiled` says which modules XLA may compile. What only XLA minds is information where it never compiles the code. `led` are the
+    functions to which steps of the program lead.
     """
     best: dict[tuple[Key, int, int, str], FunctionHazard] = {}
     costs: dict[tuple[Key, int, int, str], Cost] = {}
@@ -178,6 +209,8 @@ def merge_placed(
         if is_superseded(seen, called, hosted, program.exported):
             continue
         found = _as_asked(seen, compiled) if _compiles(seen, compiled) else _as_information(seen)
+        if found.if_led and found.function not in led:
+            found = msgspec.structs.replace(found, only=_APART)
         key = (found.function, found.start, found.end, found.rule)
         known = best.get(key)
         if known is None or _preference(found) < _preference(known):

@@ -25,7 +25,7 @@ def costs_of(roots: Iterable[RootContext]) -> Costs:
     todo: list[Context] = []
     for root in roots:
         if root.tier != HOST_TIER:
-            _add(root.context, frozenset((Cost(root.frequency, only=root.only or root.if_called),)), costs, todo)
+            _add(root.context, frozenset((Cost(root.frequency, only=root.only),)), costs, todo)
     while todo:
         context = todo.pop()
         entered, rates = costs[context], context.rates

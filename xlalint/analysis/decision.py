@@ -81,6 +81,7 @@ class Decisions:
         self, roots: Sequence[RootContext], platforms: Platforms, policies: Policies, target: str = ""
     ) -> None:
         self._target = target
+        self.roots = roots
         self.chains: dict[Reach, Link] = chains_of(roots)
         self._costs = costs_of(roots)
         self._platforms = platforms

@@ -14,9 +14,9 @@ from xlalint.frameworks.loading import hosts_of, platforms_of
 from xlalint.frameworks.registry import ROWS, frameworks
 from xlalint.interpreter.arguments import Arguments, bind_parameters
 from xlalint.interpreter.context import HOST_TIER, MODULE_LEVEL, Context, RootContext
-from xlalint.interpreter.drivers import Role
+from xlalint.interpreter.drivers import Drivers, Role
 from xlalint.interpreter.frame import Frame
-from xlalint.interpreter.occasions import Occasion
+from xlalint.interpreter.occasions import NO_GRADIENT, Occasion
 from xlalint.interpreter.tracer import UNTRACED, HandOver, Tracer
 from xlalint.lowering import ir
 from xlalint.program.dependencies import DependencySet
@@ -83,10 +83,8 @@ _HOOKS: Final = {
     "evaluation": Frequency.EVALUATION,
     "step": Frequency.STEP,
 }
-_IF_CALLED: Final = "in code to which no step of this program leads"
 _UNCALLED: Final = "in code that nothing in this program calls"
 _PORTED: Final = "trains in a loop: what it does is judged as if its device were the target's"
-_NO_GRADIENT: Final = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
 
 
 class Called:
@@ -244,7 +242,7 @@ class Roots:
         )
         often, where = self._frequency(candidate), self._only(candidate)
         unreached = candidate.why == TAKES_TENSORS and info.owner is None and interpreter.occasions.shows_calls(info)
-        if_called = self._if_called(candidate, often)
+        if_led = not where and self._if_led(candidate, often)
         interpreter.roots.append(
             RootContext(
                 context,
@@ -254,7 +252,7 @@ class Roots:
                 often,
                 where,
                 unreached,
-                if_called,
+                if_led,
                 candidate.of_base,
             )
         )
@@ -296,11 +294,10 @@ class Roots:
             return _UNCALLED
         return self.interpreter.asked_for.of(candidate.info)
 
-    def _if_called(self, candidate: Candidate, often: Frequency) -> str:
-        """Return on which condition a root runs at steps, in words, if no step of the program leads there; "" of others."""
-        if candidate.why != TAKES_TENSORS or often is not Frequency.CALL:
-            return ""
-        return "" if self.interpreter.occasions.may_step(candidate.info) else _IF_CALLED
+    def _if_led(self, candidate: Candidate, often: Frequency) -> bool:
+        """Return whether a root counts only where steps lead to it: nothing else speaks for it, and the program has steps."""
+        takes = candidate.why == TAKES_TENSORS and often is Frequency.CALL
+        return takes and self.interpreter.occasions.leads_to_steps(candidate.info.module)
 
     def _enter_returned(self, outer: Context, called: Called, only: str) -> None:
         """Enter the functions that a library's function makes and returns, alone or several: who gets them calls them."""
@@ -314,6 +311,10 @@ class Roots:
                 why = f"returned by `{outer.name}`"
                 self.interpreter.roots.append(RootContext(context, why, 2, frequency=Frequency.CALL, only=only))
                 called.add(context)
+
+    def find_leading(self, module: ModuleInfo) -> Drivers | None:
+        """Return what says which functions drive a device, where the program has steps that may lead to functions of a module."""
+        return self.interpreter.drivers if self.interpreter.occasions.leads_to_steps(module) else None
 
     def _contain(self, module: ModuleInfo, name: str) -> Contained:
         """Open a `with` block in which an internal error costs the root of that name, and what of the block was to come."""
@@ -485,7 +486,7 @@ class Roots:
 
         Methods of modules, optimizers and distributions do, and functions that switch gradients on or off.
         """
-        return self.interpreter.tables.kind(info.owner) in _ON_DEVICE or info.decorated(*_NO_GRADIENT)
+        return self.interpreter.tables.kind(info.owner) in _ON_DEVICE or info.decorated(*NO_GRADIENT)
 
     def _computes(self, info: FunctionInfo) -> bool:
         """Return whether a function calls methods that only tensors have, wherever it has the tensors from.
@@ -571,7 +572,7 @@ class Roots:
         self.interpreter.reader.current.functions.append(info)
         if self.interpreter.drivers.infers(info):
             return True
-        if any(not _MOVED.isdisjoint(param.uses) for param in info.params) or info.decorated(*_NO_GRADIENT):
+        if any(not _MOVED.isdisjoint(param.uses) for param in info.params) or info.decorated(*NO_GRADIENT):
             return not _uses_host_library(info)
         declared = [annotations.value(module, param.annotation) for param in info.params if param.annotation]
         if any(value is not None and any(tensors(value)) for value in declared):

@@ -88,7 +88,7 @@ class Replay:
             if not (checked and self._called(function)):
                 for one in callers:
                     self._enter(one)
-        self.hazards = merge(self.harvests, self.program)
+        self.hazards = merge(self.harvests, self.program, self.interpreter.occasions)
 
     def _called(self, function: FunctionInfo | None) -> bool:
         """Return whether more leads to a function than that it is a library's."""
@@ -141,7 +141,7 @@ class Replay:
             told = self.program.reader.current.all_failures().values()
             self.failures += [line for line in told if line not in self.failures]
         decisions = Decisions(found, self.roots.platforms, self.interpreter.policies, module.taught.target)
-        harvested = harvest(decisions, module)
+        harvested = harvest(decisions, module, self.roots.find_leading(module))
         self.harvests.append(harvested)
         self.called.update(harvested.called)
         for reach, link in decisions.chains.items():

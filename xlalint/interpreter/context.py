@@ -204,11 +204,11 @@ class RootContext:
 
     Tier 3 (`HOST_TIER`) is host code that sets the compiler up: of it only hazards of configuration count. `frequency` says how often it
     runs, `only` in words where, if not in every run. `unreached`: the program shows all calls of the function, and nothing that drives a
-    device was seen to lead there. `if_called` says the same of one to which no step leads, in words.
-    `of_base`: it is a method of a class of a framework's that the framework calls, with what is not known.
+    device was seen to lead there. `if_led`: it counts where calls lead there from what a step runs, since nothing but the tensors that it
+    takes makes it a root. `of_base`: it is a method of a class of a framework's that the framework calls, with what is not known.
     """
 
-    __slots__ = ("context", "frequency", "if_called", "of_base", "only", "tier", "tracer", "unreached", "why")
+    __slots__ = ("context", "frequency", "if_led", "of_base", "only", "tier", "tracer", "unreached", "why")
 
     def __init__(
         self,
@@ -219,13 +219,13 @@ class RootContext:
         frequency: Frequency = Frequency.STEP,
         only: str = "",
         unreached: bool = False,
-        if_called: str = "",
+        if_led: bool = False,
         of_base: bool = False,
     ) -> None:
         self.context = context
         self.of_base = of_base
         self.unreached = unreached
-        self.if_called = if_called
+        self.if_led = if_led
         self.why = why
         self.tier = tier
         self.tracer = tracer

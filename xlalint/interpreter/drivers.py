@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import IntEnum
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard, Union
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard, Union
 
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import (
@@ -59,6 +59,9 @@ class Role(IntEnum):
     LOOPS = 6
     """It holds a loop over steps, or one over epochs around calls that lead to such loops."""
 
+
+AROUND: Final = frozenset((Role.LOOPS, Role.LEADS))
+"""Of what these call, only what a loop over steps repeats runs at steps."""
 
 _WORDS = {Role.OPTIMIZES: _STEPPED, Role.BACKWARD: _BACKWARD, Role.PASSES: _TAKEN, Role.STEPS: _TAKEN}
 

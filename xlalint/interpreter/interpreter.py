@@ -177,7 +177,7 @@ class Interpreter:
         self.tables = AttributeTables(self)
         self._converted: dict[FunctionInfo, bool] = {}
         self.drivers = Drivers(libraries.steps, program)
-        self.occasions = Occasions(program, self.drivers, self.tables.kind)
+        self.occasions = Occasions(program, self.drivers, self.tables.kind, self._is_step_of_framework)
         self.switches = Switches(program, self.occasions.uncalled)
         self.asked_for = AskedFor(program, self.drivers, self.occasions, self.switches)
         self.decorators = Decorators(self)
@@ -288,6 +288,10 @@ class Interpreter:
         self.contexts[context.key] = context
         self._run(context, info, closure)
         return context
+
+    def _is_step_of_framework(self, info: FunctionInfo) -> bool:
+        """Return whether a framework calls a method at each step of its own loop."""
+        return info.owner is not None and self.apis.hook(info.owner.library_bases(), info.name) == "step"
 
     def _converts(self, info: FunctionInfo) -> bool:
         """Return whether each tracer that rewrites control flow rewrites that of a function."""

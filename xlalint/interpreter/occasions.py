@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.call_rates import CallRates
 from xlalint.interpreter.device_loops import last_name, loops
-from xlalint.interpreter.drivers import Drivers, Role
-from xlalint.interpreter.step_reach import find_stepped
+from xlalint.interpreter.drivers import AROUND, Drivers, Role
 from xlalint.interpreter.transforms import find_transforms
 from xlalint.interpreter.uncalled import Holder, Uncalled
 from xlalint.lowering import ir
@@ -48,25 +47,35 @@ class Occasion(IntEnum):
 
 _LASTING = frozenset(("module", "optimizer", "config"))  # what is made once: what their constructors call sets it up
 _CONSTRUCTORS = frozenset(("__init__", "__post_init__"))
+NO_GRADIENT = ("no_grad", "inference_mode", "enable_grad", "set_grad_enabled")
+_CALLED = frozenset(("forward", "__call__"))  # what calling an object calls
 _ROUNDS = 4  # functions between what is called once and what that leads to
 
 
 class Occasions:
-    """Tells on which occasion each function of a program is called. `kind_of` says what kind of thing a class makes."""
+    """Tells on which occasion each function of a program is called. `kind_of` says what kind of thing a class makes,
+    `is_step` whether a framework calls a method at each step."""
 
-    def __init__(self, program: Program, drivers: Drivers, kind_of: Callable[[ClassInfo | None], str]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        drivers: Drivers,
+        kind_of: Callable[[ClassInfo | None], str],
+        is_step: Callable[[FunctionInfo], bool],
+    ) -> None:
         self._program = program
         self._drivers = drivers
         self._kind_of = kind_of
+        self._is_step = is_step
         self._seldom: dict[FunctionInfo, Occasion] = {}
         self._states: dict[int, str] = {}
         self._often: dict[FunctionInfo, Frequency] = {}
         self._named: frozenset[FunctionInfo] = frozenset()
-        self._stepped: frozenset[FunctionInfo] | None = None  # None where nothing drives a device
+        self._leads = False
         self._rates: CallRates | None = None
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
-        self.uncalled = Uncalled(program, drivers)
+        self.uncalled = Uncalled(program, drivers, is_step)
         self._looked: set[FunctionInfo] = set()
         self._worked_out = False
 
@@ -88,11 +97,32 @@ class Occasions:
         self._program.reader.current.occasions |= info.module.bit
         return info in self._named
 
-    def may_step(self, info: FunctionInfo) -> bool:
-        """Return whether steps of the program may lead to a function: always, if users start none of it, or it holds no loop over steps."""
+    def leads_to_steps(self, module: ModuleInfo) -> bool:
+        """Return whether what users start of the program leads to a loop over steps."""
         self._work_out()
-        self._program.reader.current.occasions |= info.module.bit
-        return self._stepped is None or info in self._stepped
+        self._program.reader.current.occasions |= module.bit
+        return self._leads
+
+    def find_unseen(self) -> list[FunctionInfo]:
+        """Return the functions that steps may run though no call names them: what a framework calls on a class, what a decorator takes,
+        what is handed on or kept in a table, and inference, which whoever has the model runs."""
+        self._work_out()
+        with self._program.reader.reading(DependencySet()):
+            return list(filter(self._is_called_unseen, self._calls))
+
+    def _is_called_unseen(self, info: FunctionInfo) -> bool:
+        if info.module.testing or info in self._seldom or self._drivers.role(info) in AROUND:
+            return False
+        if self._drivers.evaluates(info) or self._drivers.infers(info) or info.decorated(*NO_GRADIENT):
+            return True
+        if info.name in _CALLED or (info.owner is None and (info.ir.decorators or self._is_handed_on(info))):
+            return True
+        return self.uncalled.may_be_called_unseen(info)
+
+    def _is_handed_on(self, info: FunctionInfo) -> bool:
+        """Return whether something names a function that stands in no class without calling it: it may keep it, or hand it on."""
+        holders = self.uncalled.holders.get(info.name, ())
+        return any(type(one) is ClassInfo for one in holders) or not self._only_calls(info)
 
     def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
         """Return the functions that are called only where something is asked for, with that."""
@@ -121,7 +151,7 @@ class Occasions:
         same = same and self._looked.isdisjoint(changed)
         same = same and (self._rates is None or not self._rates.depends_on(changed))
         same = self._worked_out and same and self.uncalled.holds_after(changed)
-        return self if same else Occasions(self._program, drivers, self._kind_of)
+        return self if same else Occasions(self._program, drivers, self._kind_of, self._is_step)
 
     # -------------------------------------------------------------------------------------------- answers
 
@@ -141,10 +171,9 @@ class Occasions:
             told[info.module.index].append(f"{info.ir.qualname}\0often\0{often:d}")
         for info in self._named:
             told[info.module.index].append(f"{info.ir.qualname}\0named")
-        if self._stepped is not None:
-            for info in self._calls:
-                if info not in self._stepped:
-                    told[info.module.index].append(f"{info.ir.qualname}\0no step")
+        if self._leads:
+            for module in self._program.modules[: self._program.linted]:
+                told[module.index].append("leads")
         self._states = {index: "\n".join(sorted(those)) for index, those in told.items()}
 
     def _find_seldom(self, functions: list[FunctionInfo]) -> dict[FunctionInfo, Occasion]:
@@ -197,9 +226,7 @@ class Occasions:
         named = self.uncalled.find_called_by_name()
         if self._drives_anything():
             self._named = frozenset([info for info in named if info.owner is None and self._only_calls(info)])
-        if self.uncalled.leads_to_steps():
-            modules, unseen = self._program.modules[: self._program.linted], self.uncalled.may_be_called_unseen
-            self._stepped = find_stepped(self._calls, modules, self._drivers, self.uncalled.holders, unseen)
+        self._leads = self.uncalled.leads_to_steps()
         self._rates = CallRates(self._drivers, callers, self.uncalled.holders, named)
         for info in self._calls:
             often = self._rates.of(info) if info not in seldom and self._drivers.may_drive(info.module) else None
@@ -296,4 +323,4 @@ def _names_in_loops(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-__all__ = ["Occasion", "Occasions"]
+__all__ = ["NO_GRADIENT", "Occasion", "Occasions"]

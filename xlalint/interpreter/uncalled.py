@@ -43,9 +43,10 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 class Uncalled:
     """The functions that nothing in a program calls, none in a library. `mentioned` are the definitions' names that each function names."""
 
-    def __init__(self, program: Program, drivers: Drivers) -> None:
+    def __init__(self, program: Program, drivers: Drivers, is_step: Callable[[FunctionInfo], bool]) -> None:
         self._program = program
         self._drivers = drivers
+        self._is_step = is_step
         # Of classes that derive from these a library calls no method but those that Python calls.
         self._plain = drivers.words.ported | _ABSTRACT
         self._modules = program.modules[: program.linted]
@@ -153,7 +154,8 @@ class Uncalled:
         return any(map(self._is_script, self._modules))
 
     def leads_to_steps(self) -> bool:
-        """Return whether a module that a user starts holds a loop over steps, or imports one that does, over others too."""
+        """Return whether a module that a user starts holds a loop over steps, or what a framework's loop calls at each, or imports one
+        that does, over others too."""
         if self._leads is None:
             self._leads = self._find_leading()
         return self._leads
@@ -163,7 +165,7 @@ class Uncalled:
         todo = list(seen)
         while todo:
             module = todo.pop()
-            if self._drives(module):
+            if self._drives(module) or any(map(self._is_step, module.functions)):
                 return True
             new = set(self._list_imported(module)) - seen
             seen |= new

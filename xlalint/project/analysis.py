@@ -189,7 +189,8 @@ class Analysis:
         reads = self.program.reader.current
         given = ModuleResult([], [], [])
         with Contained(interpreter, module, MODULE_LEVEL):
-            given = harvest(Decisions(found, self.roots.platforms, interpreter.policies, module.taught.target), module)
+            decisions = Decisions(found, self.roots.platforms, interpreter.policies, module.taught.target)
+            given = harvest(decisions, module, self.roots.find_leading(module))
         outcome = ModuleOutcome(given, self.states.dependencies(module, reads, given))
         if interpreter.fails:
             outcome = msgspec.structs.replace(outcome, failure="\n".join(reads.all_failures().values()))
@@ -286,7 +287,8 @@ def analyse(
     harvests = [outcome.harvest for outcome in ordered]
     unjudged = list_unjudged(harvests, analysis.program, analysis.interpreter.drivers)
     chosen = analysis.interpreter.shown_targets.chosen
-    return Analysed(merge(harvests, analysis.program), failures, harvests, unjudged, chosen)
+    hazards = merge(harvests, analysis.program, analysis.interpreter.occasions)
+    return Analysed(hazards, failures, harvests, unjudged, chosen)
 
 
 def kept_outcomes(analysis: Analysis, kept: ResultCache | None) -> dict[int, ModuleOutcome]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from operator import itemgetter
 
 import msgspec
 
 from xlalint.analysis.chains import Key
-from xlalint.analysis.collection import FunctionHazard, ModuleResult, merge_placed
+from xlalint.analysis.collection import FunctionHazard, ModuleResult, find_led_by, merge_placed
 from xlalint.analysis.compiled_parts import CompiledParts, Started
 from xlalint.analysis.hazard import Hazard
+from xlalint.interpreter.occasions import Occasions
 from xlalint.program.linker import Program
 
 Move = Callable[[Key], "Key | None"]
@@ -41,6 +42,8 @@ class ResultStore:
         self._reached: Counter[Started] = Counter()
         self._compiled: tuple[Program, CompiledParts] | None = None
         self._through: defaultdict[int, set[int]] = defaultdict(set)
+        self._led: Container[Key] = ()
+        self.led_is_due = False
 
     def put(self, module: int, harvest: ModuleResult) -> set[int]:
         """Take what a module's roots gave, in place of what they gave before."""
@@ -49,6 +52,7 @@ class ResultStore:
         affected = _count(self._called, set(before.called), set(harvest.called))
         affected |= _count(self._hosted, set(before.hosted), set(harvest.hosted))
         affected |= self._count_reached(before, harvest)
+        self.led_is_due |= (before.stepping, before.leads) != (harvest.stepping, harvest.leads) or _hangs(harvest)
         held: dict[int, list[FunctionHazard]] = {}
         for found in harvest.found:
             held.setdefault(found.function[0], []).append(found)
@@ -75,6 +79,13 @@ class ResultStore:
         self._compiled = None
         return set(self._held)
 
+    def follow_steps(self, program: Program, occasions: Occasions) -> set[int]:
+        """Find anew to which functions steps lead; return the modules of which hazards hang on that that are judged otherwise now."""
+        before, self.led_is_due = self._led, False
+        self._led = find_led_by([harvest for _, harvest in sorted(self._harvests.items())], program, occasions)
+        hanging = (found.function for harvest in self._harvests.values() for found in harvest.found if found.if_led)
+        return {key[0] for key in hanging if (key in before) is not (key in self._led)}
+
     def hazards(self, module: int, program: Program) -> list[Hazard]:
         """The hazards in a module, as `xlalint.analysis.collection.merge` gives them."""
         held = self._held.get(module, {})
@@ -83,6 +94,7 @@ class ResultStore:
             self._called,
             self._hosted,
             self._find_compiled(program),
+            self._led,
             program,
         )
 
@@ -121,7 +133,9 @@ class ResultStore:
                 hosted = [key for before in harvest.hosted if (key := move(before)) is not None]
                 entered = [key for before in harvest.entered if (key := move(before)) is not None]
                 reaches = [(name, reach, place[0]) for name, reach, _ in harvest.reaches]
-                after.put(place[0], ModuleResult(found, called, hosted, entered, reaches))
+                stepping = [key for before in harvest.stepping if (key := move(before)) is not None]
+                leads = [one for key, called in harvest.leads for one in _move_lead(key, called, move)]
+                after.put(place[0], ModuleResult(found, called, hosted, entered, reaches, stepping, leads))
         return after
 
 
@@ -138,6 +152,16 @@ def _count(counts: Counter[Key], before: set[Key], after: set[Key]) -> set[int]:
             del counts[key]
             affected.add(key[0])
     return affected
+
+
+def _hangs(harvest: ModuleResult) -> bool:
+    return any(found.if_led for found in harvest.found)
+
+
+def _move_lead(key: Key, called: list[Key], move: Move) -> Iterator[tuple[Key, list[Key]]]:
+    place = move(key)
+    if place is not None:
+        yield place, [one for before in called if (one := move(before)) is not None]
 
 
 def _list_passed(found: FunctionHazard) -> Iterator[int]:

@@ -165,6 +165,7 @@ class Session:
         self._findings = {path: [] for path in self._lowered}
         for finding in report.findings:
             self._findings[finding.filename].append(finding)
+        self._follow_steps()
         self._hazards = {path: self._hazards_of(path) for path in self._lowered}
         self._judged_texts = {path: entry.digest for path, entry in self._lowered.items() if entry.error is None}
         self._unjudged = set()
@@ -275,6 +276,7 @@ class Session:
         self._make_ready()
         index = self._index(path)
         changed, called_otherwise = self._analysis.update(index, unit)
+        self._harvests.led_is_due = True
         self._fresh = False
         self._unjudged |= {self._path(holder) for holder in self._harvests.through(index)}
         outcome = self._outcomes.get(index)
@@ -428,6 +430,8 @@ class Session:
             self._search()
         elif self._by_memory:
             self._prove()
+        elif self._harvests.led_is_due:
+            self._follow_steps()
         elif self._unjudged:
             self._judge(min(self._unjudged, key=lambda path: (path not in first, path)))
         else:
@@ -437,7 +441,7 @@ class Session:
     @property
     def left(self) -> int:
         """How many pieces of work are left, roughly."""
-        return len(self._pending) + len(self._by_memory) + len(self._unjudged)
+        return len(self._pending) + len(self._by_memory) + self._harvests.led_is_due + len(self._unjudged)
 
     def report(self) -> Report:
         """Return what a check of the program says, once there is nothing left to do."""
@@ -513,7 +517,16 @@ class Session:
     def _hazards_of(self, path: str) -> list[Hazard]:
         return self._harvests.hazards(self._index(path), self._analysis.program) if path in self._units else []
 
+    def _follow_steps(self) -> None:
+        """See to which functions steps of the program lead, if that may be another thing now than what is known of it."""
+        if self._harvests.led_is_due:
+            analysis = self._analysis
+            found = self._harvests.follow_steps(analysis.program, analysis.interpreter.occasions)
+            self._unjudged |= {self._path(holder) for holder in found}
+            self._unjudged &= self._lowered.keys()
+
     def _judge(self, path: str) -> list[Finding]:
+        self._follow_steps()
         if path not in self._unjudged:
             return self._findings[path]
         self._unjudged.discard(path)
