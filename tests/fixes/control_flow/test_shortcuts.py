@@ -226,3 +226,37 @@ def test_a_count_of_nothing_is_returned(before: str, after: str) -> None:
 @pytest.mark.parametrize("before", NOT_PACKED.values(), ids=NOT_PACKED)
 def test_other_counts_are_left_alone(before: str) -> None:
     assert "Return `mask`" not in outcome(program(before), "XLA101").message
+
+
+JOINED = """import numpy as np
+import torch
+
+
+def skips(mask, n: int) -> bool:
+    if mask is None or mask.{asked}:
+        return True
+    return False
+
+
+@torch.compile
+def run(x: torch.Tensor, mask: torch.Tensor, made, n: int):
+    mask = mask if n > 4 else made(n) if n > 2 else np.ones(4, bool)
+    return x if skips(mask, n) else x * 2
+"""
+
+
+def test_a_mask_that_callers_of_all_kinds_give() -> None:
+    expect_fixed(
+        outcome(JOINED.format(asked="all()"), "XLA101"),
+        JOINED.format(asked="all()").replace(" or mask.all()", ""),
+        "unsafe",
+        "gives the same for one that is true everywhere",
+    )
+
+
+@pytest.mark.parametrize("asked", ["any()", "all(0)[0]", "all(dim=0)", "sum()", "every()"])
+def test_another_question_of_such_a_mask_stays(asked: str) -> None:
+    settings = Settings(target="torch_xla", python=None, show_info=True)
+    report = check_text(JOINED.format(asked=asked), PATH, settings, fixes=Memory())
+    said = [finding.fix.message for finding in report.findings if finding.fix is not None]
+    assert not any("shortcut" in message for message in said)

@@ -93,16 +93,24 @@ def find_whole_mask(scene: FunctionSource, node: cst.BaseExpression) -> str:
     if _asks_by_helper(scene, node):
         mask = node.args[0].value
         return scene.code(mask) if isinstance(mask, (cst.Name, cst.Attribute)) else ""
-    operands = arguments_of(scene, node)
-    if operation(scene, node).removeprefix("reduce_") != "all" or len(operands) != 1 or len(node.args) > 1:
-        return ""
-    mask = operands[0]
+    mask = _asked_of_all(scene, node)
     if isinstance(mask, cst.Comparison) and len(mask.comparisons) == 1:
         compared = mask.comparisons[0]
         if scene.code(compared.comparator) not in _WHOLE.get(type(compared.operator), ()):
             return ""
         mask = mask.left
     return scene.code(mask) if isinstance(mask, (cst.Name, cst.Attribute)) else ""
+
+
+def _asked_of_all(scene: FunctionSource, node: cst.Call) -> cst.BaseExpression | None:
+    """Return what a call says to be true everywhere. A mask that callers of all kinds give is one that is not known to be a tensor alone:
+    there its method's name tells.
+    """
+    if not node.args and isinstance(node.func, cst.Attribute) and node.func.attr.value == "all":
+        return node.func.value
+    operands = arguments_of(scene, node)
+    asks = operation(scene, node).removeprefix("reduce_") == "all" and len(operands) == 1 and len(node.args) <= 1
+    return operands[0] if asks else None
 
 
 def _all_parts(scene: FunctionSource, node: cst.BaseExpression) -> cst.BaseExpression:
