@@ -18,8 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +25,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from fixed_models import environment_of, fix_copy
 
 LIMIT = 240  # seconds for one model
 HELPERS = (
@@ -210,35 +210,11 @@ def serve(names: list[str], outputs: Path) -> None:
 # ------------------------------------------------------------------------------------------------ in the parent
 
 
-def fixed(folder: Path, names: list[str], command: str, target: Path) -> None:
-    """Copy the package and fix the files of these models and what they share."""
-    shutil.copytree(folder / "transformers", target / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
-    files = {str(path.relative_to(target)) for pattern in HELPERS for path in target.glob(pattern)}
-    for path in (target / "transformers/models").glob("*/modeling_*.py"):
-        text = path.read_text(encoding="utf-8")
-        if any(f"class {name}(" in text for name in names):
-            files.add(str(path.relative_to(target)))
-    options = ["--isolated", "--no-cache", "--target", "torch_compile", "--fix", "--unsafe-fixes"]
-    done = subprocess.run(
-        [*shlex.split(command), "check", *options, *sorted(files)], cwd=target, capture_output=True, text=True
-    )
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-
-
 def run(tree: Path, names: list[str], outputs: Path) -> dict[str, dict[str, Any]]:
     """What `serve` says of each model with this copy of the package."""
     outputs.mkdir(parents=True, exist_ok=True)
-    path = os.pathsep.join(filter(None, [str(tree), os.environ.get("PYTHONPATH", "")]))
-    quiet = {
-        "HF_HUB_OFFLINE": "1",
-        "USE_TF": "0",
-        "USE_JAX": "0",
-        "USE_TORCH_XLA": "0",
-        "TOKENIZERS_PARALLELISM": "false",
-    }
     command = [sys.executable, "-W", "ignore", __file__, "--serve", str(outputs), "--models", ",".join(names)]
-    done = subprocess.run(command, env={**os.environ, **quiet, "PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, env=environment_of(tree, USE_TORCH_XLA="0"), stdout=subprocess.PIPE, text=True)
     return {
         one["name"]: one for one in map(json.loads, filter(lambda line: line.startswith("{"), done.stdout.splitlines()))
     }
@@ -274,7 +250,8 @@ def main() -> None:
         work = (args.keep or Path(temporary)).resolve()
         before = run(args.folder.resolve(), names, work / "outputs" / "before")
         broken = [name for name in names if before.get(name, {}).get("breaks")]
-        fixed(args.folder.resolve(), broken, args.xlalint, work / "fixed")
+        options = ("--target", "torch_compile")
+        fix_copy(args.folder.resolve(), broken, args.xlalint, work / "fixed", options, HELPERS)
         after = run(work / "fixed", broken, work / "outputs" / "after")
         report(names, before, after, work)
     if args.json:

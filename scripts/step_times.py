@@ -16,9 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shlex
-import shutil
 import statistics
 import subprocess
 import sys
@@ -27,6 +24,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from fixed_models import environment_of, fix_copy
 
 WARM, STEADY, CHANGING = 2, 6, 5
 BATCH, LENGTH = 4, 32
@@ -187,43 +186,10 @@ def measure(name: str) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ in the parent
 
 
-def fixed(folder: Path, names: list[str], command: str, target: Path) -> None:
-    """Copy the package and fix the files of these models and what they share."""
-    shutil.copytree(folder / "transformers", target / "transformers", ignore=shutil.ignore_patterns("__pycache__"))
-    files = {str(path.relative_to(target)) for pattern in HELPERS for path in target.glob(pattern)}
-    for path in (target / "transformers/models").glob("*/modeling_*.py"):
-        text = path.read_text(encoding="utf-8")
-        if any(f"class {name}(" in text for name in names):
-            files.add(str(path.relative_to(target)))
-    options = [
-        "--isolated",
-        "--no-cache",
-        "--target",
-        "torch_xla",
-        "--fix",
-        "--unsafe-fixes",
-        "--select",
-        "XLA1,XLA2,XLA3",
-    ]
-    done = subprocess.run(
-        [*shlex.split(command), "check", *options, *sorted(files)], cwd=target, capture_output=True, text=True
-    )
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-
-
 def run(tree: Path, name: str) -> dict[str, Any]:
     """What `measure` says of a model with this copy of the package, in a process of its own."""
-    path = os.pathsep.join(filter(None, [str(tree), os.environ.get("PYTHONPATH", "")]))
-    quiet = {
-        "HF_HUB_OFFLINE": "1",
-        "USE_TF": "0",
-        "USE_JAX": "0",
-        "PJRT_DEVICE": "CPU",
-        "TOKENIZERS_PARALLELISM": "false",
-    }
     command = [sys.executable, "-W", "ignore", __file__, "--measure", name]
-    done = subprocess.run(command, env={**os.environ, **quiet, "PYTHONPATH": path}, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment_of(tree, PJRT_DEVICE="CPU"), capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     return (
         json.loads(lines[-1])
@@ -258,7 +224,8 @@ def main() -> None:
     told = {}
     with tempfile.TemporaryDirectory() as temporary:
         work = (args.keep or Path(temporary)).resolve()
-        fixed(args.folder.resolve(), names, args.xlalint, work)
+        options = ("--target", "torch_xla", "--select", "XLA1,XLA2,XLA3")
+        fix_copy(args.folder.resolve(), names, args.xlalint, work, options, HELPERS)
         print(f"{'':36} {'steady, ms':^20}  {'changing, ms':^20}  {'compiled a step':^20}  {'read a step':^20}  losses")
         for name in names:
             told[name] = {"before": run(args.folder.resolve(), name), "after": run(work, name)}
