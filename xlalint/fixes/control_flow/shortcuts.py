@@ -90,11 +90,9 @@ def find_whole_mask(scene: FunctionSource, node: cst.BaseExpression) -> str:
     """The name of the mask of which an expression asks whether it is true everywhere: `mask.all()`, `torch.all(mask == 1)`."""
     if not isinstance(node, cst.Call):
         return ""
-    if _asks_by_helper(scene, node):
-        mask = node.args[0].value
-        return scene.code(mask) if isinstance(mask, (cst.Name, cst.Attribute)) else ""
-    mask = _asked_of_all(scene, node)
-    if isinstance(mask, cst.Comparison) and len(mask.comparisons) == 1:
+    asked_by_helper = _asks_by_helper(scene, node)
+    mask = node.args[0].value if asked_by_helper else _asked_of_all(scene, node)
+    if not asked_by_helper and isinstance(mask, cst.Comparison) and len(mask.comparisons) == 1:
         compared = mask.comparisons[0]
         if scene.code(compared.comparator) not in _WHOLE.get(type(compared.operator), ()):
             return ""
