@@ -70,6 +70,16 @@ FIXED = {
         'if log or x.isnan().any():\n    logger.info("a")\nreturn x',
         'if not torch.compiler.is_compiling() and (log or x.isnan().any()):\n    logger.info("a")\nreturn x',
     ),
+    "a condition in parentheses": (
+        "XLA701",
+        'if (log or cache is None):\n    logger.info("a")\nreturn x',
+        'if not torch.compiler.is_compiling() and (log or cache is None):\n    logger.info("a")\nreturn x',
+    ),
+    "a condition of several lines": (
+        "XLA701",
+        'if (\n    log\n    and cache is None\n):\n    logger.info("a")\nreturn x',
+        'if not torch.compiler.is_compiling() and (\n    log\n    and cache is None\n):\n    logger.info("a")\nreturn x',
+    ),
     "a part of a block": (
         "XLA701",
         'if log:\n    logger.info("a")\n    x = x + 1\nreturn x',
@@ -105,6 +115,14 @@ def test_left_alone_with_a_reason(code: str, body: str, why: str) -> None:
 @pytest.mark.parametrize(("code", "before", "after"), FIXED.values(), ids=FIXED)
 def test_fixed(code: str, before: str, after: str) -> None:
     expect_fixed(outcome(method(before), code, target="torch_compile"), method(after), "unsafe")
+
+
+def test_blocks_are_indented_as_the_file_is() -> None:
+    text = method('logger.info("a")\nreturn x').replace("    ", "  ")
+    asked = f'    {ASKED}\n      logger.info("a")\n'
+    expect_fixed(
+        outcome(text, "XLA701", target="torch_compile"), text.replace('    logger.info("a")\n', asked), "unsafe"
+    )
 
 
 def test_only_where_code_is_compiled() -> None:

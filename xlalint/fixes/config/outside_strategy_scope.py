@@ -104,7 +104,7 @@ def _wrap_in_scope(
 ) -> tuple[Replacement, ...]:
     start, end = scene.whole(statements[0])[0], scene.whole(statements[-1])[1]
     indent = scene.indent(statements[0])
-    text = block(scene, statements, indent + _unit(scene))
+    text = block(scene, statements, indent + scene.step)
     blank = _BLANK.match(text)
     lead = blank[0] if blank is not None else ""
     return (Replacement(start, end, f"{lead}{indent}with {strategy}.scope():\n{text[len(lead) :]}"),)
@@ -143,7 +143,3 @@ def _find_scope_block(scene: FunctionSource, strategy: str, statement: cst.CSTNo
     ):
         return None
     return statement.body if scene.code(statement.items[0].item) == f"{strategy}.scope()" else None
-
-
-def _unit(scene: FunctionSource) -> str:
-    return scene.root.default_indent if isinstance(scene.root, cst.Module) else "    "

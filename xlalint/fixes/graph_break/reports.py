@@ -12,6 +12,7 @@ import libcst as cst
 from xlalint.abstract.values import LibraryInstance, Value, members
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
+from xlalint.fixes.toolkit.conditions import conjunct
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import READS, operation
@@ -22,7 +23,6 @@ _SAYING = frozenset(("critical", "debug", "error", "exception", "fatal", "info",
 _ONCE = "_once"  # a method that libraries add to loggers: once for each text
 _ASSUMED = "what it says is not needed where the function is compiled"
 _READING = READS | {"float", "int", "bool"}
-_LOOSE = (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)
 
 
 def say_uncompiled(site: Site) -> Rewrite | NoFix | None:
@@ -91,14 +91,11 @@ def _rewrite(scene: FunctionSource, lines: Sequence[cst.SimpleStatementLine]) ->
     message = "Say it only where the code runs uncompiled"
     holder = _find_condition(scene, lines)
     if holder is not None:
-        start, end = scene.whole(holder.test)
-        test = scene.code(holder.test)
-        test = f"({test})" if _binds_loosely(holder.test) else test
-        changed = Replacement(start, end, f"{asked} and {test}")
+        changed = Replacement(*scene.whole(holder.test), f"{asked} and {_as_conjunct(scene, holder.test)}")
     else:
         indent = scene.indent(lines[0])
         start, end = scene.whole(lines[0])[0], scene.whole(lines[-1])[1]
-        inner = block(scene, lines, indent + _step(scene, indent))
+        inner = block(scene, lines, indent + scene.step)
         changed = Replacement(start, end, f"{indent}if {asked}:\n{inner}")
     return Rewrite(message, (changed, *imports.needed), _ASSUMED)
 
@@ -113,12 +110,9 @@ def _find_condition(scene: FunctionSource, lines: Sequence[cst.SimpleStatementLi
     return holder
 
 
-def _binds_loosely(test: cst.BaseExpression) -> bool:
-    """Return whether a test has to stand in parentheses behind `and`."""
-    if test.lpar or (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
-        return False
-    return isinstance(test, _LOOSE)
-
-
-def _step(scene: FunctionSource, indent: str) -> str:
-    return "\t" if indent.startswith("\t") else "    "
+def _as_conjunct(scene: FunctionSource, test: cst.BaseExpression) -> str:
+    """A condition's code behind `and`: as it stands where it has parentheses, or is an `and` itself."""
+    if test.lpar:
+        return scene.document.text[slice(*scene.whole(test))]
+    joins = isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)
+    return scene.code(test) if joins else conjunct(scene, test)

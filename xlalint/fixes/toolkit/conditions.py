@@ -112,7 +112,7 @@ def _condition(scene: FunctionSource, test: cst.BaseExpression, framework: str, 
         if found.barrier:
             return NoFix(found.barrier)
         assumes += [f"`{risk}` cannot fail" for risk in found.risks]
-        static = [_conjunct(scene, one) for one in hosts]
+        static = [conjunct(scene, one) for one in hosts]
         tensors = [one for one in operands if one not in hosts]
         if len(tensors) == 1 and isinstance(tensors[0], cst.UnaryOperation):
             inner = condition(scene, tensors[0], framework, imports)
@@ -278,7 +278,8 @@ def _leading(operands: list[cst.BaseExpression], hosts: list[cst.BaseExpression]
     return count
 
 
-def _conjunct(scene: FunctionSource, node: cst.BaseExpression) -> str:
+def conjunct(scene: FunctionSource, node: cst.BaseExpression) -> str:
+    """An expression's code as a part of `… and …`, in parentheses where it binds looser."""
     code = scene.code(node)
     return f"({code})" if isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.NamedExpr)) else code
 

@@ -287,6 +287,11 @@ class FunctionSource:
         start, end = self.span(node)
         return self.document.text[start:end].replace("\r\n", "\n")
 
+    @property
+    def step(self) -> str:
+        """By how much the file indents a block."""
+        return self.root.default_indent if isinstance(self.root, cst.Module) else "    "
+
     def indent(self, node: cst.CSTNode) -> str:
         """The white space in front of the line on which a node begins."""
         start, _ = self.span(node)
