@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xlalint.program.linker import ModuleInfo, Program
 
 Started = tuple[str, Reach, int]
-"""A framework, how far the program that is started at a module reaches XLA by it, and the module's index."""
+"""A framework, how far the program that is started at a module reaches XLA by it, where XLA compiles any of it, and the module's index."""
 _MAIN = b"__main__"
 
 
@@ -25,11 +25,10 @@ class CompiledParts:
 
     def __init__(self, starts: Collection[Started], program: Program) -> None:
         self._parts: dict[tuple[str, Reach], frozenset[int]] = {}
-        self._asking = {(framework, index) for framework, reach, index in starts if reach >= Reach.COMPILED}
+        self._asking = {(framework, index) for framework, _, index in starts}
         by_reach: dict[tuple[str, Reach], set[int]] = {}
         for framework, reach, index in starts:
-            if reach >= Reach.COMPILED:
-                by_reach.setdefault((framework, reach), set()).add(index)
+            by_reach.setdefault((framework, reach), set()).add(index)
         if by_reach:
             imported = {one: tuple(_list_imported(one, program)) for one in program.modules[: program.linted]}
             for key, indexes in by_reach.items():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.analysis.hazard import Frequency
 from xlalint.interpreter.device_loops import last_name
-from xlalint.interpreter.drivers import Drivers, Role
+from xlalint.interpreter.drivers import AROUND, Drivers, Role
 from xlalint.interpreter.guards import lets_some_in
 from xlalint.lowering import ir
 from xlalint.lowering.walking import parts
@@ -124,7 +124,7 @@ class CallRates:
         role = drivers.role(function)
         if role in _STEPPING or (role is Role.PASSES and function.owner is not None) or drivers.is_repeated(function):
             return Frequency.STEP
-        if role in (Role.LOOPS, Role.LEADS):
+        if role in AROUND:
             return Frequency.EPOCH if role is Role.LOOPS else Frequency.ONCE
         known = self._most(function)
         return Frequency.EPOCH if known is None and drivers.evaluates(function) else known

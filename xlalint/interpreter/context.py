@@ -154,7 +154,7 @@ class Context(DependencySet):
         self.yields: Value = NEVER
         self.sightings: dict[tuple[str, int], PendingHazard] = {}
         self.calls: dict[Context, int] = {}
-        self.guessed: set[Context] = set()
+        self.guessed: dict[Context, None] = {}
         self.rates: dict[Context, Rate] = {}
         self.outward: dict[tuple[int, Context], int] = {}
         self.inward: dict[Context, None] = {}

@@ -405,7 +405,7 @@ class Drivers:
 
     def counts_turns(self, info: FunctionInfo) -> bool:
         """Return whether of a function what its loops repeat counts, or those that it leads to, and nothing else."""
-        return not self.is_repeated(info) and (self.role(info) in (Role.LOOPS, Role.LEADS) or self.evaluates(info))
+        return not self.is_repeated(info) and (self.role(info) in AROUND or self.evaluates(info))
 
     def is_repeated(self, info: FunctionInfo) -> bool:
         """Return whether a function that holds loops over steps, or leads to them, is called at each turn of a loop that acts in an
@@ -595,7 +595,7 @@ class Drivers:
         while todo:
             module, function, paths = todo.pop()
             for callee in self._find_called(module, function, paths):
-                if callee not in self._repeated and self._roles.get(callee) in (Role.LOOPS, Role.LEADS):
+                if callee not in self._repeated and self._roles.get(callee) in AROUND:
                     self._repeated.add(callee)
                     todo.append((callee.module, callee, self._calls.get(callee, _NO_CALLS).loops))
 

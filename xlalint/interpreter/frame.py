@@ -369,9 +369,9 @@ class Frame:
         """Note a call, and how often it is made."""
         calls, rates = self.context.calls, self.context.rates
         if not self.paths.overridden:
-            self.context.guessed.discard(callee)
+            self.context.guessed.pop(callee, None)
         elif callee not in calls:
-            self.context.guessed.add(callee)
+            self.context.guessed[callee] = None
         if callee not in calls:
             calls[callee] = at
             if rate is not ALWAYS:

@@ -279,7 +279,7 @@ class Occasions:
         known = found.get(caller, Occasion.ANY)
         if caller.name in _CONSTRUCTORS and kind in _LASTING:
             known = Occasion.SET_UP
-        elif self._drivers.role(caller) in (Role.LOOPS, Role.LEADS):
+        elif self._drivers.role(caller) in AROUND:
             known = Occasion.SCRIPT
         if info.owner is not None:
             return known if known is Occasion.SET_UP and _are_related(info.owner, caller.owner) else Occasion.ANY

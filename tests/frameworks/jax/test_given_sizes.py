@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.frameworks.selecting import list_codes
 
 HEAD = "import flax.linen as nn\nimport haiku as hk\nimport jax\nimport jax.numpy as jnp\n\n"
 SILENT = {
@@ -27,17 +26,11 @@ FOUND = {
 }
 
 
-def found(text: str) -> list[str]:
-    report = check_text(HEAD + text, "sizes.py", Settings(python=None))
-    assert not report.failures
-    return [one.code for one in report.findings]
-
-
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(case: str) -> None:
-    assert found(SILENT[case]) == []
+    assert list_codes(HEAD + SILENT[case], "sizes.py") == []
 
 
 @pytest.mark.parametrize("case", FOUND)
 def test_found(case: str) -> None:
-    assert found(FOUND[case]) == ["XLA206"]
+    assert list_codes(HEAD + FOUND[case], "sizes.py") == ["XLA206"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xlalint.config import Settings
-from xlalint.project import check_text
+from tests.frameworks.selecting import list_codes
 
 BASE = """
 import abc
@@ -47,17 +46,11 @@ FOUND = {
 }
 
 
-def found(text: str) -> list[str]:
-    report = check_text(text, "kernels.py", Settings(python=None))
-    assert not report.failures
-    return [one.code for one in report.findings]
-
-
 @pytest.mark.parametrize("case", SILENT)
 def test_silent(case: str) -> None:
-    assert found(SILENT[case]) == []
+    assert list_codes(SILENT[case], "kernels.py") == []
 
 
 @pytest.mark.parametrize("case", FOUND)
 def test_found(case: str) -> None:
-    assert found(FOUND[case]) == ["XLA101"]
+    assert list_codes(FOUND[case], "kernels.py") == ["XLA101"]

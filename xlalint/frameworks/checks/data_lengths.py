@@ -91,8 +91,9 @@ def _published_length(node: ir.Call, name: str) -> int | None:
 
 def _split_length(node: ir.Call) -> int | None:
     """The length of a whole split of what TensorFlow Datasets has: `tfds.load("mnist", split="train")`."""
-    named = node.args[0] if node.args else dict(node.keywords).get("name")
-    split = dict(node.keywords).get("split") or (node.args[1] if len(node.args) > 1 else None)
+    keywords = dict(node.keywords)
+    named = node.args[0] if node.args else keywords.get("name")
+    split = keywords.get("split") or (node.args[1] if len(node.args) > 1 else None)
     if not isinstance(named, ir.Const) or not isinstance(split, ir.Const):
         return None
     found, index = _LOADED.get(str(named.value)), _SPLITS.get(str(split.value))
