@@ -63,6 +63,8 @@ ALIKE = {
     "put into order": "m = m[torch.arange(4)]\n    keep = m == 0\n    x = m.cumsum(0) / torch.arange(1, 5)",
     "chosen": "x = torch.where(m > 0, m, 0)\n    keep = m == 0",
     "gathered": "x = x.gather(1, m.unsqueeze(1) + 3).squeeze(1)\n    keep = m == 0",
+    "ordered, and put back": "x = m\n    s, order = x.sort()\n    k = s > 0\n    k[0] = False\n    keep = k.scatter(-1, order, k)",
+    "bound in a branch before": "x = m\n    if other.some:\n        x = other.any(m)\n    keep = x.argsort() > 0",
 }
 NOT_ALIKE = {
     "squeezed": "x = m.unsqueeze(1)\n    keep = m.squeeze(1) > 0",
@@ -70,6 +72,8 @@ NOT_ALIKE = {
     "gathered with one more": "x = x.gather(1, m.unsqueeze(1) + 3)\n    keep = m == 0",
     "made of another as well": "x = m.cumsum(0) + x",
     "repeated flat": "x = m.repeat_interleave(2)",
+    "bound in a branch between": "x = m\n    keep = x > 0\n    if other.some:\n        x = other.any(m)",
+    "bound in a branch that runs later": "for _ in range(2):\n        keep = x > 0\n        if other.some:\n            x = other.any(m)",
 }
 # A mask of fewer dimensions for all that is known.
 PADDED = {

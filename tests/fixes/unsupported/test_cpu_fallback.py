@@ -13,6 +13,9 @@ LEFT = {
     "an order of its own": ("return torch.searchsorted(x, y, sorter=x.argsort())", "no kernel"),
     "a side that may be either": ("return torch.bucketize(x, y, right=n > 1)", "no kernel"),
     "another dtype": ("return torch.bucketize(x, y, out_int32=True)", "no kernel"),
+    "what is drawn, and read": ("return torch.multinomial(x, 3).tolist()", "no kernel"),
+    "what is read later": ("z = (x + y).median()\n    return z.item()", "computed more than once"),
+    "what is read of two": ("return torch.isin(x, unknown()).tolist()", "no kernel"),
     "a median of what is long": ("return (x + y * 2).median()", "computed more than once"),
     "a cross product along any axis": ("return torch.cross(x, y)", "pass `dim`"),
     "a cross product that is long when written out": (
@@ -63,6 +66,21 @@ MADE = {
         "return x.median()",
         "return x.flatten().kthvalue((x.numel() + 1) // 2).values",
         "equal elements",
+    ),
+    "the middle, which is read": (
+        "y[0] = x.median().item()\n    return y",
+        "y[0] = x.cpu().median().item()\n    return y",
+        "",
+    ),
+    "the middle of a sum, as a number": (
+        "y[0] = float(torch.median(x + y * 2))\n    return y",
+        "y[0] = float(torch.median((x + y * 2).cpu()))\n    return y",
+        "",
+    ),
+    "what has no other form, which is read": (
+        "print(x.histc(bins=4).tolist())\n    return y",
+        "print(x.cpu().histc(bins=4).tolist())\n    return y",
+        "",
     ),
     "the middle of each row": (
         "return torch.median(x, -1, keepdim=True)[0]",

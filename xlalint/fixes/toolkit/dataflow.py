@@ -224,13 +224,25 @@ def _binding(scene: FunctionSource, name: str, node: cst.CSTNode) -> cst.Name | 
 
 
 def version(scene: FunctionSource, name: str, node: cst.CSTNode) -> int | None:
-    """Return where a name surely got the value that it has at a node, 0 for what its body did not bind before; None if unknown."""
+    """Return what tells the values of a name apart: two nodes of one function with the same version see the same value whenever both run.
+
+    It is the offset where the name surely got its value, 0 for what its body did not bind before, and a negative number where a branch
+    before the node may have bound it: none of its bindings then stands between two nodes of that number. None if unknown.
+    """
     bound = _binding(scene, name, node)
     if bound is not None:
         return scene.span(bound)[0]
     function = scene.function(node)
     since = scene.span(function.body)[0] - 1 if function is not None else 0
-    return 0 if unchanged(scene, name, since, node) else None
+    if unchanged(scene, name, since, node):
+        return 0
+    done = occurrences(scene).bindings(function or scene.root, name).last(scene.span(node)[0])
+    if done is None:
+        return None
+    moment, last, furthest = done
+    if scene.function(furthest) is not function or not unchanged(scene, name, moment, node):
+        return None
+    return -1 - scene.span(last)[0]
 
 
 def unchanged(scene: FunctionSource, name: str, since: int, use: cst.CSTNode) -> bool:

@@ -68,7 +68,8 @@ _SIZED = MAKERS | {"rand", "randn"}
 _CHOOSING = frozenset(["masked_fill", "where"])
 # What keeps the number of dimensions of its first operand, if not its sizes.
 _KEEPS_RANK = names(
-    "cummax cummin cumprod cumsum dropout flip fliplr flipud layer_norm narrow normalize pad rms_norm roll scatter scatter_add sort"
+    "argsort cummax cummin cumprod cumsum dropout flip fliplr flipud layer_norm narrow normalize pad rms_norm roll scatter scatter_add"
+    " sort topk"
 )
 _COPIES = frozenset(["clone", "contiguous", "detach"])  # methods that keep the dimensions of whatever has them
 _PAIRS = frozenset(["cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "sort", "topk"])
@@ -310,7 +311,10 @@ def _list_parts(scene: FunctionSource, node: cst.BaseExpression) -> list[tuple[c
     """List what an expression is made of, each with how many dimensions more the result has than it."""
     if isinstance(node, cst.Name):
         made = definition(scene, node)
-        return [] if made is None else [(made.value, 0)]
+        if made is None:
+            pair = _made_pair(scene, node)
+            return [] if pair is None or operation(scene, pair) not in _KEEPS_RANK else _list_parts(scene, pair)
+        return [(made.value, 0)]
     if isinstance(node, cst.Subscript):
         return [(node.value, 0)] if _takes_order(scene, node) else []
     if not isinstance(node, cst.Call):
@@ -367,9 +371,16 @@ def _sources(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> set
 def _twins(scene: FunctionSource, node: cst.Name) -> set[str]:
     """The names of `values, indices = x.max(dim=0)`: both have the same dimensions."""
     made = unpacking(scene, node)
-    if made is None or not isinstance(made.value, cst.Call) or operation(scene, made.value) not in _PAIRS:
+    if made is None or _made_pair(scene, node) is None:
         return set()
     return {f"{one.value}@{[scene.span(one)[0]]}" for one in scene.descend(made.targets[0], cst.Name)}
+
+
+def _made_pair(scene: FunctionSource, node: cst.Name) -> cst.Call | None:
+    """The call whose two results of the same dimensions a name is one of: `x.sort()` of `values, indices = x.sort()`."""
+    made = unpacking(scene, node)
+    call = None if made is None else made.value
+    return call if isinstance(call, cst.Call) and operation(scene, call) in _PAIRS else None
 
 
 def _shaped_like(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseExpression]:

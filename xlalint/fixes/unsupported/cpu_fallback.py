@@ -12,11 +12,12 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.operations import MAKERS, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.operations import MAKERS, RANDOM, arguments_of, is_method, operation
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.text import atom, bare_extent, brief, stands_alone
 
 _LONGEST_REPEATED = 24  # characters of code
+_READING = frozenset(("cpu", "item", "numpy", "tolist"))
 
 
 class _Use(NamedTuple):
@@ -87,6 +88,10 @@ def on_device(site: Site) -> Rewrite | NoFix | None:
     if not isinstance(node, cst.Call) or site.hazard.variant:
         return None
     name = operation(scene, node)
+    if name not in RANDOM and not name.endswith("_") and not any(scene.descend(node, cst.Comment)):
+        read = _on_host(scene, node)
+        if read is not None:
+            return read
     if name not in _WRITERS:
         return _OTHER
     params, write = _WRITERS[name]
@@ -98,6 +103,33 @@ def on_device(site: Site) -> Rewrite | NoFix | None:
     if any(arg.star for arg in node.args) or any(scene.descend(node, cst.Comment)):
         return _OTHER
     return write(_Use(scene, node, {**dict(zip(params, positional, strict=False)), **options}))
+
+
+def _on_host(scene: FunctionSource, node: cst.Call) -> Rewrite | None:
+    """`x.median().item()` → `x.cpu().median().item()`: what is read at once need not go back to the device, and is the same."""
+    if not _is_read(scene, node):
+        return None
+    receiver = [node.func.value] if isinstance(node.func, cst.Attribute) and is_method(scene, node) else []
+    given = [*receiver, *(arg.value for arg in node.args)]
+    source = given[0] if given else None
+    others = [scene.value(one) for one in given[1:]]
+    if source is None or any(arg.star for arg in node.args) or not values.is_tensor(scene.value(source), "torch"):
+        return None
+    if not all(values.is_number(one) or isinstance(one, Const) for one in others):
+        return None
+    copied = Replacement(*bare_extent(scene, source), f"{atom(scene, source)}.cpu()")
+    return Rewrite("Compute it on the host, which reads it", (copied,))
+
+
+def _is_read(scene: FunctionSource, node: cst.Call) -> bool:
+    """Return whether the result of a call goes to the host at once: `x.median().item()`, `float(x.median())`."""
+    holder = scene.parent(node)
+    around = scene.parent(holder)
+    if not isinstance(around, cst.Call):
+        return False
+    if isinstance(holder, cst.Attribute):
+        return around.func is holder and holder.attr.value in _READING and not around.args
+    return isinstance(holder, cst.Arg) and values.callee(scene.value(around.func)) in ("builtins.float", "builtins.int")
 
 
 # -------------------------------------------------------------------------------------------------- searching
