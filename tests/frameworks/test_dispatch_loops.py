@@ -271,6 +271,26 @@ SILENT = {
         "        return w - slope, loss\n\n    return jax.lax.scan(body, w, batches)\n\n"
         "def train(w, batches):\n    for _ in range(50):\n        w, losses = epoch(w, batches)\n        print(float(losses.mean()))"
     ),
+    "beside a window that the turn is paced by": (
+        "import pygame\n\ndef show(params, loader):\n    clock = pygame.time.Clock()\n    for b in loader:\n"
+        "        params, m = step(params, b)\n        if m['loss'] > 0:\n            print('good')\n        clock.tick(60)"
+    ),
+    "in a function that such a turn calls": (
+        "import pygame\n\ndef tell(value):\n    if value > 0:\n        print('good')\n\n"
+        "def show(params, loader):\n    clock = pygame.time.Clock()\n    for b in loader:\n"
+        "        params, m = step(params, b)\n        tell(m['loss'])\n        clock.tick(60)"
+    ),
+    "beside an axis that was made before": (
+        "import matplotlib.pyplot as plt\n\ndef show(params, loader):\n    figure, axis = plt.subplots()\n"
+        "    for i, b in enumerate(loader):\n        params, m = step(params, b)\n        axis.plot(i, float(m['loss']))"
+    ),
+    "under a name for a guard, and an option": LOOP.format(
+        "due = (index % every == 0 or index == many - 1)\n        told = more and due\n        if told:\n"
+        "            print(float(metrics['loss']))"
+    ),
+    "under another name for a guard": LOOP.format(
+        "due = index % 100 == 0\n        told = due\n        if told:\n            print(float(metrics['loss']))"
+    ),
     "what a picture shows": (
         "import matplotlib.pyplot as plt\n\ndef show(params, loader):\n    for i, b in enumerate(loader):\n"
         "        params, m = step(params, b)\n        plt.scatter(i, float(m['loss']))"
@@ -574,6 +594,22 @@ FOUND = {
         "@jax.jit\ndef step(w, xs):\n    def loss(w):\n        return jax.lax.scan(lambda c, x: (c * w + x, c), w, xs)[1].sum()\n\n"
         "    value, slope = jax.value_and_grad(loss)(w)\n    return w - slope, value\n\n"
         "def train(w, loader):\n    for xs in loader:\n        w, loss = step(w, xs)\n        print(float(loss))"
+    ),
+    "beside a picture that was read before": (
+        "from PIL import Image\n\ndef train(params, loader):\n    face = Image.open('face.png')\n    for b in loader:\n"
+        "        params, m = step(params, b, np.asarray(face))\n        print(float(m['loss']))"
+    ),
+    "in a function that a turn calls whose picture every n-th shows": (
+        "import pygame\n\ndef tell(value):\n    if value > 0:\n        print('good')\n\n"
+        "def show(params, loader):\n    clock = pygame.time.Clock()\n    for i, b in enumerate(loader):\n"
+        "        params, m = step(params, b)\n        tell(m['loss'])\n        if i % 100 == 0:\n            clock.tick(60)"
+    ),
+    "where every n-th turn is shown in a window": (
+        "import pygame\n\ndef train(params, loader):\n    clock = pygame.time.Clock()\n    for i, b in enumerate(loader):\n"
+        "        params, m = step(params, b)\n        print(float(m['loss']))\n        if i % 100 == 0:\n            clock.tick(60)"
+    ),
+    "under an option and another one": LOOP.format(
+        "wanted = more == 1\n        told = wanted and loud\n        if told:\n            print(float(metrics['loss']))"
     ),
     "where every n-th turn draws": (
         "import matplotlib.pyplot as plt\n\ndef train(params, loader):\n    for i, b in enumerate(loader):\n"

@@ -6,9 +6,11 @@ Libraries that make pictures take arrays of the host. A read beside a call of on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from xlalint.interpreter.device_loops import blocks
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -24,13 +26,41 @@ def draws(module: ModuleInfo, info: FunctionInfo | None, turns: LoopTurns | None
     """Return whether the turns of a loop in a function draw; without a loop, whether the function does, whatever it is called for."""
     if turns is None:
         return info is not None and info.answers(_function_draws)
-    return _names_one(_at_each(turns.loop.body), _names_of(module, info))
+    names = _names_of(module, info)
+    if _names_one(_at_each(turns.loop.body), names):
+        return True
+    made = info.answers(_drawers_of) if info is not None else frozenset[str]()
+    return bool(made) and any(map(partial(_asks_one, made), _at_each(turns.loop.body)))
 
 
 def _function_draws(info: FunctionInfo) -> bool:
     """Return whether a body names a library that draws, or a parameter's annotation does: an axis, a canvas."""
     names = _names_of(info.module, info)
     return any(_names_one(ir.walk(node), names) for node in (info.body, *[one.annotation for one in info.params]))
+
+
+def _drawers_of(info: FunctionInfo) -> frozenset[str]:
+    """Return the names of a function that hold what a library that draws made: `clock = pygame.time.Clock()`, `figure, axis = …`."""
+    names = _names_of(info.module, info)
+    if not names:
+        return names
+    made = (one for one in ir.walk(info.body) if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call))
+    drawn = [one for one in made if _root_of(one.value) in names]
+    return frozenset([leaf.id for one in drawn for leaf in ir.walk(one.targets) if isinstance(leaf, ir.Name)])
+
+
+def _asks_one(names: frozenset[str], statement: object) -> bool:
+    """Return whether a statement calls a method of one of these for what it does: `axis.plot(x)`, `clock.tick(60)`."""
+    return (
+        isinstance(statement, ir.Eval) and isinstance(statement.value, ir.Call) and _root_of(statement.value) in names
+    )
+
+
+def _root_of(call: ir.Node) -> str:
+    """Return the name that stands first in what is called, "" where a name alone is called or something else comes first."""
+    path = path_of(call.func) if isinstance(call, ir.Call) else ""
+    root, dot, _ = path.partition(".")
+    return root if dot else ""
 
 
 def _names_one(nodes: Iterable[object], names: frozenset[str]) -> bool:

@@ -542,6 +542,8 @@ class Frame:
             return
         if not turn.dispatches:
             return  # what it calls reads what was computed before
+        if turn.called and draws(self.module, self.function, turn):
+            return  # people wait for a picture in each turn
         for context, at in turn.called.items():
             if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):
                 self.context.each_turn[context] = None
@@ -671,7 +673,7 @@ class Frame:
     def _ask_which_turn(self, tests: list[ir.Node], turn: LoopTurns | None) -> bool:
         """Return whether one of the conditions lets code run at some turns alone of the loops around it."""
         body = body_of(self)
-        asked = [assigned_once(test, body) for test in tests]
+        asked = [spell_out(assigned_once(test, body), self._named_guards) for test in tests]
         counters = self.loops.counted
         if turn is not None and any(map(tests_equality, asked)):  # nothing else needs to know what the loop adds to
             if turn.added is None:

@@ -208,7 +208,8 @@ def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
 
 
 def _asks_for_turn(value: ir.Node, found: Mapping[str, ir.Node]) -> bool:
-    if type(value) is ir.Bool and any(type(one) is ir.Name and one.id in found for one in value.values):
+    named = value.values if type(value) is ir.Bool else (value,)
+    if any(type(one) is ir.Name and one.id in found for one in named):
         return True
     return tests_remainder(value) or _compares_equal(value)
 
