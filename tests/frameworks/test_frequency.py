@@ -830,6 +830,50 @@ def test_of_what_a_caller_says_is_due(told: str, frequency: str) -> None:
     assert found == {frequency}
 
 
+NAMED_THERE = """
+class Trainer:
+    def __init__(self, model, optimizer, weight, every):
+        self.model, self.optimizer, self.weight, self.every = model, optimizer, weight, every
+
+    def update(self, x, at):
+        {}
+        loss = self.model(x.to(device)).sum()
+        if due:
+            loss.item()
+        loss.backward()
+        self.optimizer.step()
+
+def run(trainer: Trainer, loader, steps):
+    for i in {}(steps):
+        trainer.update(next(loader), i)
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "loop", "frequency"),
+    [
+        ("due = self.weight > 0 and (at + 1) % self.every == 0", "range", "nth-step"),
+        ("due = at % self.every == 0", "xrange", "nth-step"),
+        ("due = self.weight > 0 or at % self.every == 0", "range", "step"),
+        ("due = at % self.every == 0\n        due = self.weight > 0", "range", "step"),
+        ("due = at % self.every != 0", "range", "step"),
+        ("due = x.shape[0] % self.every == 0", "range", "step"),
+        ("due = self.weight == self.every", "range", "step"),
+    ],
+)
+def test_of_a_condition_with_a_name_in_what_the_loop_calls(named: str, loop: str, frequency: str) -> None:
+    (finding,) = [finding for finding in check(NAMED_THERE.format(named, loop)) if finding.code == "XLA301"]
+    assert finding.frequency == frequency
+
+
+@pytest.mark.parametrize("loop", ["range", "xrange"])
+def test_of_a_loop_of_either_python(loop: str) -> None:
+    (finding,) = check(
+        in_steps(f"if i % 100 == 0:\n    {READ}", f"for i in {loop}(args.steps):\n            x = next(batches)")
+    )
+    assert finding.frequency == "nth-step"
+
+
 MODEL = """
 class Net(nn.Module):
     def forward(self, x, rest):

@@ -24,7 +24,7 @@ Loop = Union[ir.For, ir.While]
 
 _ONE: Final = ir.Const(1)
 _FEW: Final = 4  # TensorFlow warns of retracing from the fifth trace on
-_COUNTING: Final = frozenset(("range", "trange", "count"))
+_COUNTING: Final = frozenset(("range", "xrange", "trange", "count"))
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
 _GOING_OVER: Final = _SHOWING | {"enumerate"}

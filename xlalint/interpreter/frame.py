@@ -135,7 +135,6 @@ class Frame:
         self.drawn: ir.Node | None = None
         self.within_calls = 0
         self._looks_ahead = False
-        self._guards: dict[str, ir.Node] | None = None
         self._stepping: frozenset[int] | None = None
         self.half_returns: list[tuple[int, int, Tensor, ir.Node]] = []
         self.of_checks: dict[str, Any] = {}
@@ -169,7 +168,7 @@ class Frame:
     def rates_of(self, condition: ir.Node) -> tuple[Rate, Rate]:
         """Return how often the code runs that is reached where a condition comes out true, and where it comes out false."""
         counts = bool(self.loops.depth) and self.context.per_turn
-        if counts:
+        if counts or self.function is not None:
             condition = spell_out(condition, self._named_guards)
         counters = self.loops.counters | self._counters_told()
         if not (
@@ -279,9 +278,9 @@ class Frame:
 
     def _named_guards(self) -> dict[str, ir.Node]:
         """Return the conditions that the code keeps under names and that ask for a remainder."""
-        if self._guards is None:
-            self._guards = name_guards(body_of(self))
-        return self._guards
+        return (
+            self.function.answers(_guards_of) if self.function is not None else self.module.answers(_guards_of_module)
+        )
 
     def _find_written(self) -> Written:
         """Return what the code gives values to."""
@@ -893,6 +892,14 @@ def _writes_of(info: FunctionInfo) -> Written:
 
 def _ends_of(info: FunctionInfo) -> frozenset[str]:
     return find_ending(info.body)
+
+
+def _guards_of(info: FunctionInfo) -> dict[str, ir.Node]:
+    return name_guards(info.body)
+
+
+def _guards_of_module(module: ModuleInfo) -> dict[str, ir.Node]:
+    return name_guards(module.body)
 
 
 def _ends_of_module(module: ModuleInfo) -> frozenset[str]:
