@@ -130,6 +130,47 @@ REWRITTEN = {
     ),
 }
 
+# Rows that are made again of `x[None, token]`: they are `x` where that was made with the same size.
+FLATTENED = {
+    "by the size that they have": ("x = x.view(-1, width)", "x[None, token].reshape(-1, width)", "x"),
+    "by a view": (
+        "x = x.reshape(-1, x.shape[-1])",
+        "x[None, token].view(-1, x.shape[-1])",
+        "x[None].view(-1, x.shape[-1])",
+    ),
+    "by another size": ("x = x.view(-1, width)", "x[None, token].reshape(-1, 4)", "x[None].reshape(-1, 4)"),
+    "by a size of the same name": (
+        "x = x.view(-1, width)\n        width = 2 * width",
+        "x[None, token].reshape(-1, width)",
+        "x[None].reshape(-1, width)",
+    ),
+    "of what may be anything": ("pass", "x[None, token].reshape(-1, width)", "x[None].reshape(-1, width)"),
+    "to more dimensions": (
+        "x = x.view(-1, width)",
+        "x[None, token].reshape(-1, width, 1)",
+        "x[None].reshape(-1, width, 1)",
+    ),
+}
+COMMENTED = """
+        width = x.shape[-1]
+        {made}
+        total = torch.zeros_like(x)
+        mask = F.one_hot(choice, num_classes=self.n).permute(2, 1, 0)
+        for expert in range(self.n):
+            {where}
+            # the rows of one expert
+            rows = {rows}
+{sum}
+        return total
+"""
+PICKED = """            out = self.experts[expert](rows) * weights[token, position, None]
+            # `index_add_` takes no list,
+            # so this is `token` itself
+            total.index_add_(0, token, out)"""
+MASKED = """            weight = torch.where(routed.T, weights, 0).sum(-1, keepdim=True)
+            out = self.experts[expert](rows) * weight
+            total += torch.where(routed.any(0)[:, None], out, 0)"""
+
 UP_TO = """
         total = torch.zeros_like(x)
         mask = F.one_hot(choice, num_classes=self.n).permute(2, 1, 0)
@@ -206,6 +247,14 @@ def program(body: str) -> str:
 def test_rewritten(name: str) -> None:
     before, after = (program(body) for body in REWRITTEN[name])
     expect_settled(before, after)
+
+
+@pytest.mark.parametrize(("made", "rows", "kept"), FLATTENED.values(), ids=FLATTENED)
+def test_rows_and_comments(made: str, rows: str, kept: str) -> None:
+    where = "position, token = torch.where(mask[expert])"
+    before = COMMENTED.format(made=made, where=where, rows=rows, sum=PICKED)
+    after = COMMENTED.format(made=made, where="routed = mask[expert].bool()", rows=kept, sum=MASKED)
+    assert fixed(program(before))[0] == program(after)
 
 
 @pytest.mark.parametrize("name", REWRITTEN)

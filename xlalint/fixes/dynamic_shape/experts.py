@@ -16,6 +16,7 @@ What is masked is selected by `where`, never multiplied by 0: an expert may over
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit import values
-from xlalint.fixes.toolkit.dataflow import binds, live_after, reads, uses
+from xlalint.fixes.toolkit.dataflow import binds, definition, live_after, reads, uses, version
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.text import argument, atom, call, width_of
@@ -38,6 +39,7 @@ _COUNTING = frozenset(("shape", "numel", "size", "T", "mT", "t", "transpose", "p
 _REDUCING = frozenset(
     ("sum", "mean", "max", "min", "amax", "amin", "std", "var", "norm", "softmax", "cumsum", "sort", "argsort", "topk")
 )
+_WORD = re.compile(r"[^\W\d]\w*").findall
 
 
 class _Routing(NamedTuple):
@@ -144,6 +146,14 @@ def _lists(scene: FunctionSource, loop: cst.For, names: Sequence[str]) -> dict[s
         if isinstance(target, cst.Name) and scene.code(assign.value) in made:
             lists[target.value] = made[scene.code(assign.value)]
     return lists
+
+
+def _row_size(scene: FunctionSource, call: cst.Call) -> cst.BaseExpression | None:
+    """The size of the rows that a tensor is cut into: `d` of `x.reshape(-1, d)`; None of another call."""
+    sizes = [arg.value for arg in call.args if arg.keyword is None and not arg.star]
+    method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    alone = method in ("reshape", "view") and len(sizes) == len(call.args) == 2
+    return sizes[1] if alone and scene.code(sizes[0]) == "-1" else None
 
 
 class _Dense:
@@ -338,13 +348,31 @@ class _Dense:
         elif parts == [routing.token]:
             self._replace(index, argument(scene, index.value))
         elif parts == ["None", routing.token]:
-            self._replace(index, f"{atom(scene, index.value)}[None]")
+            flattened = self._flattened(index)
+            if flattened is None:
+                self._replace(index, f"{atom(scene, index.value)}[None]")
+            else:
+                self._replace(flattened, argument(scene, index.value))
         elif parts == [routing.token, routing.position, "None"]:
             mask = self.routed if routing.tokens_first else f"{self.routed}.T"
             self._replace(index, self._weight(index, f"{mask}, {scene.code(index.value)}, 0"))
         else:
             raise _Refused(f"`{scene.code(index)}` picks tokens in another way")
         self.done.add(index)
+
+    def _flattened(self, index: cst.Subscript) -> cst.Call | None:
+        """The call that makes rows of `x[None, token]` again, where `x` has such rows: `x[None, token].reshape(-1, d)`."""
+        scene = self.scene
+        call = scene.parent(scene.parent(index))
+        if not isinstance(call, cst.Call) or _row_size(scene, call) is None:
+            return None
+        name, rows = index.value, _row_size(scene, call)
+        made = definition(scene, name) if isinstance(name, cst.Name) else None
+        size = _row_size(scene, made.value) if made is not None and isinstance(made.value, cst.Call) else None
+        if rows is None or size is None or scene.code(rows) != scene.code(size):
+            return None
+        kept = all(version(scene, one, size) == version(scene, one, rows) is not None for one in reads(scene, size))
+        return call if kept else None
 
     def _weight(self, index: cst.Subscript, selected: str) -> str:
         """Each token's weight for the expert: the name of a statement above that one, which works it out, unless it has a name."""
@@ -485,7 +513,19 @@ class _Dense:
                 runs[-1].append(statement)
             else:
                 runs.append([statement])
-        return (Replacement(*self.scene.lines(run[0], run[-1]), "") for run in runs)
+        yield from (Replacement(*self.scene.lines(run[0], run[-1]), "") for run in runs)
+        yield from self._stale_comments()
+
+    def _stale_comments(self) -> Iterator[Replacement]:
+        """Yield the removals of comments that speak of a name which is gone, above statements that stay."""
+        scene, text = self.scene, self.scene.document.text
+        gone = {self.routing.token, self.routing.position, *self.routing.lists}
+        for line in self.loop.body.body:
+            above = [one.comment for one in getattr(line, "leading_lines", ()) if one.comment is not None]
+            words = {word for one in above for word in _WORD(one.value)}
+            if line not in self.removed and words & gone:
+                start = text.rfind("\n", 0, scene.span(above[0])[0]) + 1
+                yield Replacement(start, text.find("\n", scene.span(above[-1])[1]) + 1, "")
 
     def _inside_done(self, node: cst.CSTNode) -> bool:
         return any(one in self.done for one in (node, *self._lineage(node)))
