@@ -348,7 +348,7 @@ class _Dense:
         elif parts == [routing.token]:
             self._replace(index, argument(scene, index.value))
         elif parts == ["None", routing.token]:
-            flattened = self._flattened(index)
+            flattened = self._find_flattening(index)
             if flattened is None:
                 self._replace(index, f"{atom(scene, index.value)}[None]")
             else:
@@ -360,7 +360,7 @@ class _Dense:
             raise _Refused(f"`{scene.code(index)}` picks tokens in another way")
         self.done.add(index)
 
-    def _flattened(self, index: cst.Subscript) -> cst.Call | None:
+    def _find_flattening(self, index: cst.Subscript) -> cst.Call | None:
         """The call that makes rows of `x[None, token]` again, where `x` has such rows: `x[None, token].reshape(-1, d)`."""
         scene = self.scene
         call = scene.parent(scene.parent(index))
