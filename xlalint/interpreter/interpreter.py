@@ -134,6 +134,30 @@ _DUNDERS: Final = {
     ">=": "__ge__",
 }
 
+# What compiles functions by itself, with a language in which names of tensors stand for pointers, tiles or arrays of NumPy.
+_COMPILERS_OF_THEIR_OWN: Final = frozenset(
+    ("cupy", "cupyx", "cutlass", "numba", "taichi", "tilelang", "triton", "tvm", "warp")
+)
+_MAKING_KERNELS: Final = frozenset(
+    [
+        "autotune",
+        "cfunc",
+        "func",
+        "fuse",
+        "generated_jit",
+        "guvectorize",
+        "heuristics",
+        "jit",
+        "kernel",
+        "njit",
+        "overload",
+        "prim_func",
+        "rawkernel",
+        "stencil",
+        "vectorize",
+    ]
+)
+
 
 class Interpreter:
     """Analyses functions of one program.
@@ -209,6 +233,7 @@ class Interpreter:
         self.compiled = self._facts("compiled", lambda info: "", self._find_compiled)
         self.rewritten = self._facts("rewritten", lambda info: False, self._is_rewritten)
         self.jitted = self._facts("jitted", lambda info: "", self._find_jitted)
+        self.kernels = self._facts("kernel", lambda info: False, self._is_kernel)
         self.default_values = self._facts("defaults", lambda info: (UNKNOWN,) * len(info.params), self._find_defaults)
         self.asked = self._facts("asked", _nothing_asked, self._find_asked)
         self.unmoved = self._facts("unmoved", _nothing_unmoved, self._find_unmoved)
@@ -244,6 +269,8 @@ class Interpreter:
         """The context of a function for these arguments, analysed now if it is new; `per_turn` as `Context` says."""
         if self.in_tables and len(self.stack) >= self.max_depth:
             return self._not_entered(info, args)
+        if info.ir.decorators and self.kernels.of(info):
+            return self._left_closed(info, args)
         key = self._key(info, args, closure, per_turn)
         running = None if closure else self._running(info, key)
         if running is not None:
@@ -303,10 +330,22 @@ class Interpreter:
     def _not_entered(self, info: FunctionInfo, args: tuple[Value, ...]) -> Context:
         """A context past a limit: of it is known what the function says that it returns."""
         self._cut()
+        return self._left_closed(info, args)
+
+    def _left_closed(self, info: FunctionInfo, args: tuple[Value, ...]) -> Context:
         context = Context(info, info.module, args)
         context.returns = self._return_declared(info)
         context.done = True
         return context
+
+    def _is_kernel(self, info: FunctionInfo) -> bool:
+        """Return whether another compiler than XLA makes a function of its text, with types of its own."""
+        for one in info.ir.decorators:
+            made = self.program.resolve(info.module, one.func if type(one) is ir.Call else one)
+            package, _, name = made.name.rpartition(".") if isinstance(made, LibrarySymbol) else ("", "", "")
+            if name in _MAKING_KERNELS and package.partition(".")[0] in _COMPILERS_OF_THEIR_OWN:
+                return True
+        return False
 
     def _running(self, info: FunctionInfo, key: tuple[object, ...]) -> Context | None:
         """The innermost context of a function that is under way: what it calls in turn is entered with wider arguments.

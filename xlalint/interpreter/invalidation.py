@@ -73,6 +73,7 @@ def _facts(interpreter: Interpreter) -> Iterator[Facts[Any, Any]]:
         interpreter.compiled,
         interpreter.rewritten,
         interpreter.jitted,
+        interpreter.kernels,
     )
     yield from (interpreter.default_values, interpreter.asked, interpreter.unmoved)
     yield from (interpreter.globals, interpreter.some_module)
