@@ -22,6 +22,10 @@ def update(state, opt, batch):
 @jax.jit
 def loss(state, batch):
     return (state - batch).sum()
+@partial(jax.jit, donate_argnums=(0, 1))
+def early(state, batch):
+    value = batch.sum()
+    return state + value, value
 def train(state, opt, batches, batch):
 """
 
@@ -46,6 +50,7 @@ IN_ORDER = {
     "a field that is replaced": "self.state = step(self.state, batch)\nreturn self.state",
     "not told": "fast = jax.jit(loss, donate_argnums=places)\nnew = fast(state, batch)\nreturn state",
     "of another library": "import other\nfast = other.jit(loss, donate_argnums=0)\nnew = fast(state, batch)\nreturn state",
+    "deleted by its method": "new = step(state, batch)\nstate.delete()\nreturn new",
     "shadowed": "def inner(state):\n    return state + 1\nnew = step(state, batch)\nreturn new",
 }
 DELETED = {
@@ -62,7 +67,15 @@ DELETED = {
     "a field": "new = step(self.state, batch)\nreturn self.state",
     "under a name": "fast = jax.jit(lambda s: s + 1, donate_argnums=(0,))\nnew = fast(state)\nreturn state",
     "in a condition": "new = step(state, batch)\nif state.sum() > 0:\n    return new",
+    "a state that is returned": "new, value = early(state, batch)\nreturn state",
     "an element": "new = step(state, batch)\nreturn state[0]",
+}
+# What is donated beside what a result replaces: none may be left that takes its memory.
+UNTAKEN = {
+    "a batch": "state, value = early(state, batch)\nreturn state, batch",
+    "a batch beside the first": "new, value = early(state, batch)\nreturn batch",
+    "in a loop": "for b in batches:\n    state, value = early(state, b)\n    print(b.sum())\nreturn state",
+    "of what is not known": "fast = jax.jit(model.step, donate_argnums=(0, 1))\nstate, value = fast(state, batch)\nreturn batch",
 }
 # What is kept otherwise must not be given away, and what no loop repeats is made once.
 DONATED_OR_KEPT = {
@@ -97,6 +110,11 @@ def test_in_order(code: str, findings: Findings) -> None:
 @pytest.mark.parametrize("code", DELETED.values(), ids=DELETED)
 def test_deleted(code: str, findings: Findings) -> None:
     assert keep_rules(findings(_indented(code), ""), "XLA517") == [("XLA517", "error")]
+
+
+@pytest.mark.parametrize("code", UNTAKEN.values(), ids=UNTAKEN)
+def test_perhaps_untaken(code: str, findings: Findings) -> None:
+    assert keep_rules(findings(_indented(code), ""), "XLA517") == [("XLA517", "warning")]
 
 
 @pytest.mark.parametrize("code", DONATED_OR_KEPT.values(), ids=DONATED_OR_KEPT)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _JITS = frozenset(("jax.jit", "jax.pjit", "jax.pmap", "jax.experimental.pjit.pjit"))
 _PARTIAL = frozenset(("functools.partial",))
 # What may be asked of an array that is deleted.
-_STILL_KNOWN = frozenset(("shape", "dtype", "ndim", "size", "aval", "sharding", "weak_type", "is_deleted", "nbytes"))
+_STILL_KNOWN = frozenset(
+    ("shape", "dtype", "ndim", "size", "aval", "sharding", "weak_type", "is_deleted", "delete", "nbytes")
+)
 _TESTING = ("unittest", "pytest", "absl.testing")
 # Methods that keep what they are given.
 _KEEPING = frozenset(("append", "add", "insert", "put", "appendleft", "setdefault", "extend"))
@@ -31,19 +33,22 @@ _KEEPING = frozenset(("append", "add", "insert", "put", "appendleft", "setdefaul
 
 class Jitted(NamedTuple):
     """A function under `jit`, as a name of the module or of a body: which places it donates, and the names of its parameters, if known.
-    `jit` is where it is put under `jit`, counted from the start of `holder` (the function around, or that a decorator is of)."""
+    `jit` is where it is put under `jit`, counted from the start of `holder` (the function around, or that a decorator is of). `returned`
+    are the names that what it returns is written with, if its text is known."""
 
     donated: frozenset[int]
     names: tuple[str, ...]
+    returned: frozenset[str]
     jit: int
     holder: FunctionInfo | None
 
 
 class Dead(NamedTuple):
-    """An array that was given away: to what call, and whether on every way that leads here."""
+    """An array that was given away: to what call, whether on every way that leads here, and whether a result surely takes its memory."""
 
     call: str
     sure: bool
+    taken: bool = True
 
 
 Jits = Mapping[str, Jitted]
@@ -188,9 +193,15 @@ def _make_jitted(donated: frozenset[object], info: FunctionInfo | None, at: int,
     names = tuple(param.name for param in info.params if param.kind in ("", "/")) if info is not None else ()
     places = {one for one in donated if isinstance(one, int)}
     places.update(names.index(one) for one in donated if isinstance(one, str) and one in names)
-    return Jitted(
-        frozenset(place % len(names) if names and place < 0 else place for place in places), names, at, holder
-    )
+    donated_places = frozenset(place % len(names) if names and place < 0 else place for place in places)
+    returned = info.answers(_find_returned) if info is not None else frozenset()
+    return Jitted(donated_places, names, returned, at, holder)
+
+
+def _find_returned(info: FunctionInfo) -> frozenset[str]:
+    """The names in what a function returns."""
+    values = (one.value for one in ir.walk(info.body) if isinstance(one, ir.Return) and one.value is not None)
+    return frozenset(name.id for value in values for name in ir.walk(value) if isinstance(name, ir.Name))
 
 
 def _literals(node: ir.Node | None) -> Iterator[object]:
@@ -349,7 +360,9 @@ class _Walker:
         path = path_of(node) if isinstance(node, (ir.Name, ir.Attr)) else ""
         dead = self.dead.get(path)
         if dead is not None and isinstance(node, (ir.Name, ir.Attr)):
-            self._report("XLA517", node.at, path, f"was donated to `{dead.call}`: its array is deleted", dead.sure)
+            then = "its array is deleted" if dead.taken else "its array is deleted if a result has its shape"
+            told = f"was donated to `{dead.call}`: {then}"
+            self._report("XLA517", node.at, path, told, dead.sure and dead.taken, "" if dead.taken else "untaken")
             return
         for part in ir.parts(node):
             for one in part if isinstance(part, tuple) else (part,):
@@ -372,6 +385,8 @@ class _Walker:
             for name, arg in node.keywords:
                 if name in jitted.names and jitted.names.index(name) == len(given):
                     given.append(path_of(arg))
+            bound = set(map(path_of, _list_parts(targets)))
+            replaces = any(given[place] in bound for place in jitted.donated if place < len(given))
             for place in sorted(jitted.donated):
                 path = given[place] if place < len(given) else ""
                 if path in self.on_host:
@@ -379,15 +394,18 @@ class _Walker:
                 if path and given.count(path) > 1:
                     self._report("XLA517", node.at, path, f"is passed to `{called}` twice and donated", sure=True)
                 elif path:
-                    self.dead[path] = Dead(called, sure=True)
+                    # Where results take the place of other arguments, or the first, none may be left that takes the memory of this one.
+                    named = place < len(jitted.names) and jitted.names[place] in jitted.returned
+                    self.dead[path] = Dead(
+                        called, sure=True, taken=named or (not replaces and place == min(jitted.donated))
+                    )
                     self._report_used_behind(value, node.at & 0xFFFFFFFF, path)
             if self.turning and node is value and not jitted.donated:
                 self._keeps(called, jitted, given, targets)
 
     def _keeps(self, called: str, jitted: Jitted, given: list[str], targets: tuple[ir.Node, ...]) -> None:
         """A loop's state that a call replaces, whose old memory stays until the new one is made."""
-        parts = [part for one in targets for part in (one.items if isinstance(one, ir.Display) else (one,))]
-        bound = {path_of(part) for part in parts}
+        bound = set(map(path_of, _list_parts(targets)))
         replaced = [place for place, path in enumerate(given) if path in bound and path not in self.kept]
         if not replaced or "" in bound or self.reader.tests:
             return
@@ -398,12 +416,17 @@ class _Walker:
         seen = PendingHazard("XLA518", jitted.jit, jitted.jit >> 32, "jax", Confidence.CERTAIN, called, detail)
         holder.sightings.setdefault(("XLA518", jitted.jit), seen)
 
-    def _report(self, rule: str, at: int, subject: str, detail: str, sure: bool) -> None:
+    def _report(self, rule: str, at: int, subject: str, detail: str, sure: bool, variant: str = "") -> None:
         at += self.base
         confidence = Confidence.CERTAIN if sure else Confidence.LIKELY
         statement = self.statement + (self.base & 0xFFFFFFFF)
-        seen = PendingHazard(rule, at, statement, "jax", confidence, subject, detail)
+        seen = PendingHazard(rule, at, statement, "jax", confidence, subject, detail, variant)
         self.found.context(self.info).sightings.setdefault((rule, at), seen)
+
+
+def _list_parts(targets: tuple[ir.Node, ...]) -> list[ir.Node]:
+    """List what is assigned to, one by one: `a` and `b` of `a, b = …`."""
+    return [part for one in targets for part in (one.items if isinstance(one, ir.Display) else (one,))]
 
 
 def _nodes_read_in(target: ir.Node) -> tuple[ir.Node, ...]:
