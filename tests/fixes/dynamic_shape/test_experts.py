@@ -158,7 +158,7 @@ COMMENTED = """
         mask = F.one_hot(choice, num_classes=self.n).permute(2, 1, 0)
         for expert in range(self.n):
             {where}
-            # the rows of one expert
+            # the rows of each token, of one expert
             rows = {rows}
 {sum}
         return total

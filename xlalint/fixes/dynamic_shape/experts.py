@@ -39,7 +39,7 @@ _COUNTING = frozenset(("shape", "numel", "size", "T", "mT", "t", "transpose", "p
 _REDUCING = frozenset(
     ("sum", "mean", "max", "min", "amax", "amin", "std", "var", "norm", "softmax", "cumsum", "sort", "argsort", "topk")
 )
-_WORD = re.compile(r"[^\W\d]\w*").findall
+_WORD = re.compile(r"`?[^\W\d]\w*`?").findall
 
 
 class _Routing(NamedTuple):
@@ -517,9 +517,10 @@ class _Dense:
         yield from self._stale_comments()
 
     def _stale_comments(self) -> Iterator[Replacement]:
-        """Yield the removals of comments that speak of a name which is gone, above statements that stay."""
+        """Yield the removals of comments that speak of a name which is gone, as a name, above statements that stay."""
         scene, text = self.scene, self.scene.document.text
-        gone = {self.routing.token, self.routing.position, *self.routing.lists}
+        names = {self.routing.token, self.routing.position, *self.routing.lists}
+        gone = {f"`{name}`" for name in names} | {name for name in names if "_" in name}
         for line in self.loop.body.body:
             above = [one.comment for one in getattr(line, "leading_lines", ()) if one.comment is not None]
             words = {word for one in above for word in _WORD(one.value)}
