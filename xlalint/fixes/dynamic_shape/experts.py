@@ -364,12 +364,11 @@ class _Dense:
         """The call that makes rows of `x[None, token]` again, where `x` has such rows: `x[None, token].reshape(-1, d)`."""
         scene = self.scene
         call = scene.parent(scene.parent(index))
-        if not isinstance(call, cst.Call) or _row_size(scene, call) is None:
-            return None
-        name, rows = index.value, _row_size(scene, call)
+        rows = _row_size(scene, call) if isinstance(call, cst.Call) else None
+        name = index.value
         made = definition(scene, name) if isinstance(name, cst.Name) else None
         size = _row_size(scene, made.value) if made is not None and isinstance(made.value, cst.Call) else None
-        if rows is None or size is None or scene.code(rows) != scene.code(size):
+        if not isinstance(call, cst.Call) or rows is None or size is None or scene.code(rows) != scene.code(size):
             return None
         kept = all(version(scene, one, size) == version(scene, one, rows) is not None for one in reads(scene, size))
         return call if kept else None

@@ -213,14 +213,23 @@ def _alone(scene: FunctionSource, target: cst.AssignTarget) -> cst.Assign | None
 
 def _binding(scene: FunctionSource, name: str, node: cst.CSTNode) -> cst.Name | None:
     """Where a name surely got the value that it has at a node; None where that may have been in several places."""
+    last = _last_binding(scene, name, node)
+    return last if last is not None and _surely_runs(scene, last, node) else None
+
+
+def _surely_runs(scene: FunctionSource, bound: cst.Name, node: cst.CSTNode) -> bool:
+    """Return whether what binds a name runs whenever a node behind it does."""
+    return scene.holds(scene.parent(scene.statement(bound)), node)
+
+
+def _last_binding(scene: FunctionSource, name: str, node: cst.CSTNode) -> cst.Name | None:
+    """The last place before a node that may have bound a name, where nothing binds it between the two."""
     function = scene.function(node)
     done = occurrences(scene).bindings(function or scene.root, name).last(scene.span(node)[0])
     if done is None:
         return None
     moment, last, furthest = done
-    if scene.function(furthest) is not function or not scene.holds(scene.parent(scene.statement(last)), node):
-        return None
-    return last if unchanged(scene, name, moment, node) else None
+    return last if scene.function(furthest) is function and unchanged(scene, name, moment, node) else None
 
 
 def version(scene: FunctionSource, name: str, node: cst.CSTNode) -> int | None:
@@ -229,20 +238,14 @@ def version(scene: FunctionSource, name: str, node: cst.CSTNode) -> int | None:
     It is the offset where the name surely got its value, 0 for what its body did not bind before, and a negative number where a branch
     before the node may have bound it: none of its bindings then stands between two nodes of that number. None if unknown.
     """
-    bound = _binding(scene, name, node)
-    if bound is not None:
-        return scene.span(bound)[0]
+    last = _last_binding(scene, name, node)
+    if last is not None and _surely_runs(scene, last, node):
+        return scene.span(last)[0]
     function = scene.function(node)
     since = scene.span(function.body)[0] - 1 if function is not None else 0
     if unchanged(scene, name, since, node):
         return 0
-    done = occurrences(scene).bindings(function or scene.root, name).last(scene.span(node)[0])
-    if done is None:
-        return None
-    moment, last, furthest = done
-    if scene.function(furthest) is not function or not unchanged(scene, name, moment, node):
-        return None
-    return -1 - scene.span(last)[0]
+    return None if last is None else -1 - scene.span(last)[0]
 
 
 def unchanged(scene: FunctionSource, name: str, since: int, use: cst.CSTNode) -> bool:

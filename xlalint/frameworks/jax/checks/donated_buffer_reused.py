@@ -401,11 +401,10 @@ class _Walker:
                     )
                     self._report_used_behind(value, node.at & 0xFFFFFFFF, path)
             if self.turning and node is value and not jitted.donated:
-                self._keeps(called, jitted, given, targets)
+                self._keeps(called, jitted, given, bound)
 
-    def _keeps(self, called: str, jitted: Jitted, given: list[str], targets: tuple[ir.Node, ...]) -> None:
-        """A loop's state that a call replaces, whose old memory stays until the new one is made."""
-        bound = set(map(path_of, _list_parts(targets)))
+    def _keeps(self, called: str, jitted: Jitted, given: list[str], bound: set[str]) -> None:
+        """A loop's state that a call replaces, whose old memory stays until the new one is made; `bound` are the paths that get results."""
         replaced = [place for place, path in enumerate(given) if path in bound and path not in self.kept]
         if not replaced or "" in bound or self.reader.tests:
             return
