@@ -313,7 +313,9 @@ def _list_parts(scene: FunctionSource, node: cst.BaseExpression) -> list[tuple[c
         made = definition(scene, node)
         if made is None:
             pair = _made_pair(scene, node)
-            return [] if pair is None or operation(scene, pair) not in _KEEPS_RANK else _list_parts(scene, pair)
+            if pair is None or not isinstance(pair.value, cst.Call) or operation(scene, pair.value) not in _KEEPS_RANK:
+                return []
+            return _list_parts(scene, pair.value)
         return [(made.value, 0)]
     if isinstance(node, cst.Subscript):
         return [(node.value, 0)] if _takes_order(scene, node) else []
@@ -370,17 +372,17 @@ def _sources(scene: FunctionSource, node: cst.BaseExpression, depth: int) -> set
 
 def _twins(scene: FunctionSource, node: cst.Name) -> set[str]:
     """The names of `values, indices = x.max(dim=0)`: both have the same dimensions."""
-    made = unpacking(scene, node)
-    if made is None or _made_pair(scene, node) is None:
+    made = _made_pair(scene, node)
+    if made is None:
         return set()
     return {f"{one.value}@{[scene.span(one)[0]]}" for one in scene.descend(made.targets[0], cst.Name)}
 
 
-def _made_pair(scene: FunctionSource, node: cst.Name) -> cst.Call | None:
-    """The call whose two results of the same dimensions a name is one of: `x.sort()` of `values, indices = x.sort()`."""
+def _made_pair(scene: FunctionSource, node: cst.Name) -> cst.Assign | None:
+    """The assignment of two results of the same dimensions, of which a name is one: `values, indices = x.sort()`."""
     made = unpacking(scene, node)
     call = None if made is None else made.value
-    return call if isinstance(call, cst.Call) and operation(scene, call) in _PAIRS else None
+    return made if isinstance(call, cst.Call) and operation(scene, call) in _PAIRS else None
 
 
 def _shaped_like(scene: FunctionSource, node: cst.BaseExpression) -> list[cst.BaseExpression]:
