@@ -53,6 +53,15 @@ SILENT = {
                 order = torch.arange(4, device=x.device)
                 return x[matched[order]]
         """,
+    "what may be a list is indexed like a tensor, by who knows how many places": """
+        def halved(x: torch.Tensor, apart: bool):
+            return [x, x] if apart else x / 2
+
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, mask: torch.Tensor, apart: bool):
+                last = torch.cumsum(mask.sum(dim=1), dim=0) - 1
+                return halved(x, apart)[last]
+        """,
     "what stands under a name is in no tensor": """
         class Model(nn.Module):
             def forward(self, x: torch.Tensor, targets: list[torch.Tensor]):
@@ -106,6 +115,15 @@ FOUND = {
                 return x + parts[x.argmax()]
         """,
         "XLA301",
+    ),
+    "what may be a list is indexed by one place": (
+        """
+        class Model(nn.Module):
+            def forward(self, x: torch.Tensor, apart: bool):
+                parts = [x, x] if apart else x / 2
+                return parts[x.argmax()]
+        """,
+        "XLA208",
     ),
     "a flag that is a tensor or false": (
         """

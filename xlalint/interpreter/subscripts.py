@@ -132,11 +132,11 @@ def _is_refused(frame: Frame, index: Value) -> bool:
 
 
 def _picks_several(index: Value) -> bool:
-    """Return whether an index is an array of one dimension or more.
+    """Return whether an index is an array, and not known to be one number.
 
-    Only arrays take such an index; lists and tuples do not.
+    Of what may be an array or a list, only arrays take one of one dimension or more.
     """
-    return all(isinstance(member, Tensor) and member.rank > 0 for member in members(index))
+    return all(isinstance(member, Tensor) and member.rank != 0 for member in members(index))
 
 
 def _load(frame: Frame, node: ir.Sub, base: Value, index: Value) -> Value:
