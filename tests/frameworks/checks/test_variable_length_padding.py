@@ -65,6 +65,16 @@ SILENT = {
         """,
     "one length in a loop": "for x in xs:\n    tokenizer(x, padding='max_length', max_length=64, return_tensors='pt')",
     "in a test": "import pytest\nfor x in xs:\n    model(**tokenizer(x, return_tensors='pt'))",
+    "lists of what a loop tokenizes": """
+        def encode(texts, most):
+            found = []
+            for text in texts:
+                given = tokenizer(text, truncation=True, return_tensors="pt")
+                ids, mask = given["input_ids"][0], given["attention_mask"][0]
+                if len(found) + len(ids) <= most:
+                    found.extend(zip(ids.tolist(), mask.tolist()))
+            return found + [(0, 0)] * (most - len(found))
+    """,
     "lists in a loop": "for x in xs:\n    tokenizer(x)",
     "images in a loop": "for x in xs:\n    processor(images=x, return_tensors='pt')",
     "a convolution in a loop": "for x in xs:\n    conv(x, padding=True)",
@@ -182,6 +192,28 @@ FOUND = {
         class Encoder(torch.nn.Module):
             def forward(self, texts):
                 return self.model(**self.tokenizer(texts, padding="longest", return_tensors="pt"))
+        """,
+        ["XLA401:warning"],
+    ),
+    "a loop that makes lists and more": (
+        """
+        def run(texts):
+            for text in texts:
+                given = tokenizer(text, return_tensors="pt")
+                ids = given["input_ids"]
+                print(len(ids), ids.tolist())
+                model(ids)
+        """,
+        ["XLA401:warning"],
+    ),
+    "a loop that keeps what it tokenizes": (
+        """
+        def encode(texts):
+            found = []
+            for text in texts:
+                given = tokenizer(text, return_tensors="pt")
+                found.append(given)
+            return found
         """,
         ["XLA401:warning"],
     ),

@@ -5,6 +5,7 @@ Measured with transformers 5.23 and torch_xla 2.9.0, TensorFlow 2.21: the page s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
@@ -107,8 +108,54 @@ def check_tokenizer(call: CallSite) -> None:
         _report(call, f"padding={_describe(given)}", multiple, call.place("padding"), _confidence(call.frame))
         return
     unpadded = given is None and call.arguments.extra is None and keywords.get("return_tensors", NONE) is not NONE
-    if unpadded and call.frame.loops.depth and "token" in named:
+    if unpadded and call.frame.loops.depth and "token" in named and not _makes_lists(call):
         call.report("XLA401", consumer(call.frame), call.spelled, "", 0, "unpadded", (), Confidence.LIKELY)
+
+
+def _makes_lists(call: CallSite) -> bool:
+    """Return whether nothing is done with the tokens of a text but to make lists of them, and to count them: no step gets their length."""
+    function = call.frame.function
+    if function is None:
+        return False
+    nodes = ir.walk(function.body)
+    given = [pair for one in nodes if type(one) is ir.Assign for pair in _list_pairs(one)]
+    held = {target.id for target, value in given if type(target) is ir.Name and value == call.node}
+    if not held:
+        return False
+    settled: set[int] = set()
+    for target, value in given:  # in the order of the statements
+        if type(target) is ir.Name and _root_of(value) in held:
+            held.add(target.id)
+            settled.update(map(id, ir.walk(value)))
+        settled.update(map(id, ir.walk(target)))
+    for one in nodes:
+        if type(one) is ir.Call and _lists(one):
+            settled.update(map(id, ir.walk(one)))
+    return all(id(one) in settled for one in nodes if type(one) is ir.Name and one.id in held)
+
+
+def _list_pairs(statement: ir.Assign) -> Iterator[tuple[ir.Node, ir.Node]]:
+    """Pair the targets of an assignment with what they are given, one by one where both sides show that."""
+    value = statement.value
+    for target in statement.targets:
+        if type(target) is ir.Display and type(value) is ir.Display and len(target.items) == len(value.items):
+            yield from zip(target.items, value.items, strict=True)
+        else:
+            yield target, value
+
+
+def _root_of(node: ir.Node) -> str:
+    """Return the name of what an expression is a part of: `x` of `x["ids"][0]`."""
+    while type(node) is ir.Sub or type(node) is ir.Attr:
+        node = node.value
+    return node.id if type(node) is ir.Name else ""
+
+
+def _lists(call: ir.Call) -> bool:
+    """Return whether a call makes a list of something, or counts it: `x.tolist()`, `len(x)`."""
+    if type(call.func) is ir.Name:
+        return call.func.id == "len"
+    return type(call.func) is ir.Attr and call.func.name == "tolist" and not call.args
 
 
 @asks_about(ALL, methods=("pad",), reach=Reach.COMPILED, leads=False)
