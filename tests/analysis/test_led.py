@@ -193,3 +193,46 @@ def test_a_loop_of_a_framework_takes_steps_too(step: str, severity: str, tmp_pat
     (tmp_path / "net.py").write_text(HOOKED.format(step))
     (tmp_path / "run.py").write_text(FITS + "if __name__ == '__main__':\n    main()\n")
     assert [one.severity for one in find(tmp_path)] == [severity]
+
+
+# Its loop over steps is a library's: nothing but the model says what its steps are.
+FITTED = (
+    "import fitting\nfrom net import Net\nfrom a_part import *\n"
+    "def main():\n    net = Net(load())\n    fitting.fit(net)\n    {}\nif __name__ == '__main__':\n    main()\n"
+)
+NOT_FITTED = {
+    "by nothing but a script": (RATE, PASSES.format("x"), "rate(load(), 1)"),
+    "by a method that no step names": (RATER, PASSES.format("x"), "Rater().rate(load(), 1)"),
+    "by a method of Python's own name": (
+        RATER.replace("def rate", "def count"),
+        PASSES.format("self.given.count(unknown(x), 1)"),
+        "Rater().count(load(), 1)",
+    ),
+}
+IS_FITTED = {
+    "by a model": (RATE, PASSES.format("rate(unknown(x), aux)"), "pass"),
+    "by a method of what nobody knows": (RATER, PASSES.format("self.given.rate(unknown(x), aux)"), "load(Rater)"),
+    "by inference in a loop": (
+        RATER,
+        PASSES.format("x"),
+        "load(Rater)\n    net.eval()\n    for x in load():\n        net(x.to('cuda')); load().rate(unknown(x), 1)",
+    ),
+}
+
+
+def fit(folder: Path, case: tuple[str, str, str]) -> list[Finding]:
+    for name, text in zip(
+        ("a_part.py", "net.py", "run.py"), (case[0], NET.format(case[1]), FITTED.format(case[2])), strict=True
+    ):
+        (folder / name).write_text(text)
+    return find(folder)
+
+
+@pytest.mark.parametrize("name", NOT_FITTED)
+def test_steps_of_a_librarys_loop_lead_to_little(name: str, tmp_path: Path) -> None:
+    assert [one.severity for one in fit(tmp_path, NOT_FITTED[name])] == ["info"]
+
+
+@pytest.mark.parametrize("name", IS_FITTED)
+def test_steps_of_a_librarys_loop_lead_where_models_do(name: str, tmp_path: Path) -> None:
+    assert [one.severity for one in fit(tmp_path, IS_FITTED[name])] == ["warning"]

@@ -186,7 +186,7 @@ def find_led_by(harvests: Collection[ModuleResult], program: Program, occasions:
         return ()
     stepping = (key for batch in harvests for key in batch.stepping)
     leads = (lead for batch in harvests for lead in batch.leads)
-    return find_led(stepping, leads, occasions.find_unseen(), program)
+    return find_led(stepping, leads, occasions.find_unseen(), occasions.list_called_names, program)
 
 
 def merge_placed(

@@ -7,7 +7,7 @@ once does not lead on: what a function that holds the loop over steps calls besi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from xlalint.analysis.chains import Key, Link, Reach, key_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.drivers import Drivers
     from xlalint.program.linker import FunctionInfo, Program
 
+_OF_PYTHON: Final = frozenset(name for kind in (dict, list, set, str, tuple, object) for name in dir(kind))
 _ONCE: Final = Cost(Frequency.ONCE)
 _AT_STEPS: Final = Cost(Frequency.STEP)
 
@@ -49,9 +50,16 @@ def _is_around(context: Context, drivers: Drivers) -> bool:
 
 
 def find_led(
-    stepping: Iterable[Key], leads: Iterable[tuple[Key, list[Key]]], unseen: Iterable[FunctionInfo], program: Program
+    stepping: Iterable[Key],
+    leads: Iterable[tuple[Key, list[Key]]],
+    unseen: Iterable[FunctionInfo],
+    names_called: Callable[[FunctionInfo], Collection[str]],
+    program: Program,
 ) -> frozenset[Key]:
-    """Return the functions to which steps lead, from those that run at steps and those that may be called there `unseen`."""
+    """Return the functions to which steps of a program lead, from those that run at steps and those that may be called there `unseen`.
+
+    `names_called` are the names that a function calls by which methods are known as well, where no loop over steps is seen.
+    """
     calls: dict[Key, list[Key]] = {}
     for key, called in leads:
         calls.setdefault(key, []).extend(called)
@@ -67,6 +75,8 @@ def find_led(
                 new.update(_list_related(info))
                 if key not in calls:
                     new.update(spelled.list_called(info))
+                if not info.module.followed:
+                    new.update(spelled.list_named(names_called(info)))
             new -= led
             led |= new
             todo += new
@@ -79,6 +89,7 @@ class _Spelled:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._by_name: defaultdict[str, list[FunctionInfo]] | None = None
+        self._methods: defaultdict[str, list[Key]] | None = None
 
     def list_called(self, info: FunctionInfo) -> Iterator[Key]:
         """List the functions that one may call."""
@@ -93,6 +104,18 @@ class _Spelled:
             own = [one for one in found if one.module is module]
             if own or name in module.imports or module.stars:
                 yield from [one.key for one in own or found]
+
+    def list_named(self, names: Collection[str]) -> Iterator[Key]:
+        """List the methods of some names, but for those that objects of Python's own have as well."""
+        if names and self._methods is None:
+            self._methods = defaultdict(list)
+            for module in self._program.modules[: self._program.linted]:
+                for klass in module.classes:
+                    for name, index in klass.ir.methods.items():
+                        self._methods[name].append(module.functions[index].key)
+        for name in names:
+            if self._methods is not None and name not in _OF_PYTHON:
+                yield from self._methods.get(name, ())
 
     def _find(self, name: str) -> list[FunctionInfo]:
         """The functions of a name that stand in no class and in no other function."""

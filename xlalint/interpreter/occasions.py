@@ -72,10 +72,12 @@ class Occasions:
         self._often: dict[FunctionInfo, Frequency] = {}
         self._named: frozenset[FunctionInfo] = frozenset()
         self._leads = False
+        self._holds_loops = False
+        self._serving: frozenset[ModuleInfo] = frozenset()
         self._rates: CallRates | None = None
         self._calls: dict[FunctionInfo, tuple[str, ...]] = {}
         self._in_loops: dict[FunctionInfo | ModuleInfo, frozenset[str]] = {}
-        self.uncalled = Uncalled(program, drivers, is_step)
+        self.uncalled = Uncalled(program, drivers, kind_of, is_step)
         self._looked: set[FunctionInfo] = set()
         self._worked_out = False
 
@@ -98,10 +100,24 @@ class Occasions:
         return info in self._named
 
     def leads_to_steps(self, module: ModuleInfo) -> bool:
-        """Return whether what users start of the program leads to a loop over steps."""
+        """Return whether what users start of the program leads to a loop over steps, or to models that one runs which is not seen."""
         self._work_out()
         self._program.reader.current.occasions |= module.bit
         return self._leads
+
+    def serves_others(self, module: ModuleInfo) -> bool:
+        """Return whether a module that may be started by itself is one that other modules of the program import."""
+        self._work_out()
+        self._program.reader.current.occasions |= module.bit
+        return module in self._serving
+
+    def list_called_names(self, info: FunctionInfo) -> Collection[str]:
+        """Return the names of what a function calls as often as it runs, in a program whose loops over steps are not seen: a method is
+        known by its name. Nothing where they are."""
+        self._work_out()
+        if self._holds_loops:
+            return ()
+        return self._find_repeated(info) if self._drivers.role(info) in AROUND else info.ir.calls
 
     def find_unseen(self) -> list[FunctionInfo]:
         """Return the functions that steps may run though no call names them: what a framework calls on a class, what a decorator takes,
@@ -171,6 +187,9 @@ class Occasions:
             told[info.module.index].append(f"{info.ir.qualname}\0often\0{often:d}")
         for info in self._named:
             told[info.module.index].append(f"{info.ir.qualname}\0named")
+        self._serving = self.uncalled.find_serving()
+        for module in self._serving:
+            told[module.index].append("serves")
         if self._leads:
             for module in self._program.modules[: self._program.linted]:
                 told[module.index].append("leads")
@@ -226,7 +245,8 @@ class Occasions:
         named = self.uncalled.find_called_by_name()
         if self._drives_anything():
             self._named = frozenset([info for info in named if info.owner is None and self._only_calls(info)])
-        self._leads = self.uncalled.leads_to_steps()
+        self._holds_loops = self.uncalled.leads_to_steps()
+        self._leads = self._holds_loops or self.uncalled.leads_to_models()
         self._rates = CallRates(self._drivers, callers, self.uncalled.holders, named)
         for info in self._calls:
             often = self._rates.of(info) if info not in seldom and self._drivers.may_drive(info.module) else None

@@ -43,9 +43,16 @@ _NOTHING: Final[frozenset[str]] = frozenset()
 class Uncalled:
     """The functions that nothing in a program calls, none in a library. `mentioned` are the definitions' names that each function names."""
 
-    def __init__(self, program: Program, drivers: Drivers, is_step: Callable[[FunctionInfo], bool]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        drivers: Drivers,
+        kind_of: Callable[[ClassInfo | None], str],
+        is_step: Callable[[FunctionInfo], bool],
+    ) -> None:
         self._program = program
         self._drivers = drivers
+        self._kind_of = kind_of
         self._is_step = is_step
         # Of classes that derive from these a library calls no method but those that Python calls.
         self._plain = drivers.words.ported | _ABSTRACT
@@ -157,20 +164,45 @@ class Uncalled:
         """Return whether a module that a user starts holds a loop over steps, or what a framework's loop calls at each, or imports one
         that does, over others too."""
         if self._leads is None:
-            self._leads = self._find_leading()
+            self._leads = self._leads_to(filter(self._is_script, self._modules), self._holds_steps)
         return self._leads
 
-    def _find_leading(self) -> bool:
-        seen = set(filter(self._is_script, self._modules))
+    def leads_to_models(self) -> bool:
+        """Return whether a program leads to a model, or to steps, from any module that may be started, whose steps what it does not name
+        may take: a loop of a library, one that is found by its name, a script that is installed."""
+        may_drive = self._drivers.may_drive
+        starts = [one for one in self._modules if _MAIN in one.unit.body and not one.testing and may_drive(one)]
+        return self.has_script() and self._leads_to(starts, self._holds_models)
+
+    def _leads_to(self, starts: Iterable[ModuleInfo], holds: Callable[[ModuleInfo], bool]) -> bool:
+        """Return whether modules, or what they import, over others too, hold something."""
+        seen = set(starts)
         todo = list(seen)
         while todo:
             module = todo.pop()
-            if self._drives(module) or any(map(self._is_step, module.functions)):
+            if holds(module):
                 return True
             new = set(self._list_imported(module)) - seen
             seen |= new
             todo += new
         return False
+
+    def _holds_steps(self, module: ModuleInfo) -> bool:
+        return self._drives(module) or any(map(self._is_step, module.functions))
+
+    def _holds_models(self, module: ModuleInfo) -> bool:
+        return self._holds_steps(module) or any(self._kind_of(klass) == "module" for klass in module.classes)
+
+    def find_serving(self) -> frozenset[ModuleInfo]:
+        """Return the modules that may be started by themselves, and that others of the program import."""
+        may_start = {module for module in self._modules if _MAIN in module.unit.body}
+        if not may_start:
+            return frozenset()
+        importing = (module for module in self._modules if not module.testing)
+        return (
+            frozenset(source for module in importing for source in self._list_imported(module) if source is not module)
+            & may_start
+        )
 
     def find_closed(self) -> set[FunctionInfo]:
         """Return the functions that nothing but code of the program calls, as far as it says: no others import them, none is looked up by
