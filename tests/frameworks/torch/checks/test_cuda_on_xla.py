@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Findings
 from tests.frameworks.selecting import keep_rules
 from tests.frameworks.torch.configuration import find_configuration, find_in_function, find_where_a_gpu_may_be
 from xlalint.config import Settings
-from xlalint.project import check_text
+from xlalint.project import check_paths, check_text
 
 START = (
     "import os\nimport torch\nimport torch_xla\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n"
@@ -31,6 +33,9 @@ IN_ORDER = {
     "a device by name": "model.to(device)",
     "the host": "model.to('cpu')",
     "an autocast": "with torch.autocast('xla', dtype=torch.bfloat16):\n    pass",
+    "an autocast that is off": "with torch.autocast('cuda', enabled=False):\n    pass",
+    "an autocast that is off, by place": "with torch.autocast('cuda', torch.float16, False):\n    pass",
+    "an autocast of old that is off": "with torch.cuda.amp.autocast(False):\n    pass",
     "an autocast by the device": "with torch.autocast(device.type):\n    pass",
     "memory by a flag": "DataLoader(data, pin_memory=flags.pin)",
     "memory not pinned": "DataLoader(data, pin_memory=False)",
@@ -49,6 +54,7 @@ FOUND = {
     "processes": ("torch.distributed.init_process_group(backend='nccl')", "XLA513", "error"),
     "a checkpoint": ("ckpt.checkpoint(model, torch.ones(2), use_reentrant=False)", "XLA513", "error"),
     "an autocast": ("with torch.autocast('cuda'):\n    pass", "XLA513", "warning"),
+    "an autocast that may be off": ("with torch.autocast('cuda', enabled=amp):\n    pass", "XLA513", "warning"),
     "an autocast of old": ("with torch.cuda.amp.autocast():\n    pass", "XLA513", "warning"),
     "memory": ("DataLoader(data, pin_memory=True)", "XLA513", "info"),
 }  # fmt: skip
@@ -213,3 +219,31 @@ def test_what_only_a_test_asks_for_is_information(imports: str, severity: str) -
     assert [(one.severity, "in a test" in one.message, one.frequency) for one in report.findings] == [
         (severity, severity == "info", None)
     ]
+
+
+NET = "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+TRAINS = (
+    "from net import Net\nnet = Net()\nfor x in load():\n    net(x.to(device)).sum().backward()\n    optimizer.step()\n"
+)
+TRIES = "if __name__ == '__main__':\n    net = Net().cuda()\n    print(net(torch.rand(1, 3)))\n"
+
+
+@pytest.mark.parametrize(
+    ("main", "other", "severity"),
+    [
+        (TRIES, TRAINS, "info"),
+        (TRIES, TRAINS.replace("from net import Net\n", ""), "error"),
+        (TRIES.replace("torch.rand(1, 3)", "read()"), TRAINS, "error"),
+        (TRIES.replace("    print", "    for _ in range(9): print"), TRAINS, "error"),
+        (TRIES.replace("    net =", "    args = parser.parse_args()\n    net ="), TRAINS, "error"),
+        (TRIES.replace("Net()", "other.Net()").replace("    net", "    import other\n    net", 1), TRAINS, "info"),
+        (TRIES.replace("Net()", "make()"), TRAINS, "error"),
+        ("net = Net().cuda()\n", TRAINS, "error"),
+    ],
+    ids=["tried", "alone", "data", "a loop", "options", "of the same name", "of others", "at once"],
+)
+def test_what_a_module_tries_out_of_its_own(main: str, other: str, severity: str, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(NET + main)
+    (tmp_path / "run.py").write_text(other)
+    report = check_paths([tmp_path], Settings(target="torch_xla", show_info=True, select=("XLA513",)))
+    assert [found.severity for found in report.findings if found.filename.endswith("net.py")] == [severity]

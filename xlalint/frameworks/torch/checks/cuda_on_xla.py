@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xlalint.abstract.values import FALSE, TRUE, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import (
+    INFORMATION,
     NOT_ON_GPU,
     CallSite,
     asks_about,
@@ -18,6 +19,7 @@ from xlalint.frameworks.checks.call_site import (
 )
 from xlalint.frameworks.torch import cuda_devices
 from xlalint.frameworks.torch.calls import FACTORIES
+from xlalint.frameworks.torch.self_tests import tries_itself
 from xlalint.interpreter.spelling import position
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ _RAISING = tuple(
     )
 )
 _AUTOCASTS = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast")
+_OF_CUDA = ("torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast")
+# At which place they are told whether they are on.
+_ENABLED = {**dict.fromkeys(_AUTOCASTS, 2), **dict.fromkeys(_OF_CUDA, 0)}
 _SCALERS = ("torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler")
 _NO_GPU = "raises where there is no GPU"
 _NOT_ON_TPU = (*NOT_ON_GPU, ("torch_tpu", "off"))
@@ -99,9 +104,14 @@ def check_process_group(call: CallSite) -> None:
         _report(call, 'init_process_group("nccl")', _NO_GPU, 0, "", NOT_ON_GPU)
 
 
-@asks_about("torch", "torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast", *_AUTOCASTS)
+@asks_about("torch", *_OF_CUDA, *_AUTOCASTS)
 def check_autocast(call: CallSite) -> None:
-    """`torch.autocast("cuda")`, which leaves XLA tensors alone; so does that of torch_xla's device on TorchTPU's."""
+    """`torch.autocast("cuda")`, which leaves XLA tensors alone; so does that of torch_xla's device on TorchTPU's.
+
+    One that is switched off asks for float32, and that is what there is.
+    """
+    if surely(call.value("enabled", _ENABLED[call.name]), FALSE):
+        return
     if call.constant("device_type", 0) == "xla" and call.name in _AUTOCASTS:
         detail = "does not affect tensors on a TPU: everything is computed in float32"
         _report(call, call.spelled, detail, 0, "silent", _ON_TPU_ALONE)
@@ -175,13 +185,15 @@ def _report(
     severity: tuple[tuple[str, str], ...],
     confidence: Confidence = Confidence.CERTAIN,
 ) -> None:
-    """Report a call, unless it stands in a test that is for GPUs.
+    """Report a call, unless it stands in a test that is for GPUs; as information where a module tries out what others import from it.
 
     A branch for GPUs is what a port to TorchTPU goes through, where the module has no branch for other devices.
     """
     frame = call.frame
     if cuda_devices.is_skipped(frame):
         return
+    if tries_itself(frame):
+        severity = INFORMATION
     if not cuda_devices.is_for_gpus(frame):
         call.report("XLA513", "torch", subject, detail, place, variant, severity, confidence)
     elif not cuda_devices.asks_whether_there_is_one(frame):
