@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import compress
+from operator import attrgetter
 
 import msgspec
 
@@ -38,13 +39,14 @@ class States:
     """The states of a program's parts.
 
     `modules` is the digest of which modules there are, `common` that of what every result depends on. `occasions` tells on which occasions
-    a module's functions are called.
+    a module's functions are called. Interfaces are taken once: a module that has another makes another program.
     """
 
     def __init__(self, program: Program, common: bytes, occasions: Callable[[ModuleInfo], bytes]) -> None:
         self._program = program
         self.common = common
         self._occasions = occasions
+        self._interfaces: list[bytes] = list(map(attrgetter("unit.interface"), program.modules))
         self._lineages: dict[int, int] = {}
         self._subclasses: dict[ClassInfo, bytes] = {}
         names = blake2b(digest_size=_SIZE)
@@ -78,7 +80,7 @@ class States:
     def _state(self, dependencies: Dependencies) -> bytes:
         program = self._program.modules
         mask = (1 << FUNCTION_BITS) - 1
-        parts = [self.common, *(program[index].unit.interface for index in dependencies.modules)]
+        parts = [self.common, *map(self._interfaces.__getitem__, dependencies.modules)]
         parts += [program[key >> FUNCTION_BITS].unit.functions[key & mask].digest for key in dependencies.functions]
         parts += [
             self._digest_subclasses(program[key >> FUNCTION_BITS].classes[key & mask]) for key in dependencies.classes
@@ -100,9 +102,11 @@ class States:
         """The modules of a bit set, and those on which the ancestors of their classes depend."""
         todo, done = bits, 0
         while todo:
-            index = (todo & -todo).bit_length() - 1
-            done |= 1 << index
-            todo = (todo | self._lineage(index)) & ~done
+            more = 0
+            for index in _indexes(todo):
+                more |= self._lineage(index)
+            done |= todo
+            todo = more & ~done
         return _indexes(done)
 
     def _lineage(self, index: int) -> int:
