@@ -435,7 +435,7 @@ class Lowerer:
     def if_(self, node: ast.If) -> ir.Statement:
         test = self.expr(node.test)
         # What a module defines anew where it is the script, nobody imports.
-        imported = dict(self.defs) if _asks_for_script(test) else {}
+        imported = dict(self.defs) if asks_for_script(test) else {}
         self.guards += 1
         lowered = ir.If(test, self.block(node.body), self.block(node.orelse), self.start(node))
         self.guards -= 1
@@ -623,7 +623,7 @@ class Lowerer:
         return ir.DefineClass(node.name, index)
 
 
-def _asks_for_script(test: ir.Node) -> bool:
+def asks_for_script(test: ir.Node) -> bool:
     """Return whether a condition is `__name__ == "__main__"`."""
     if type(test) is not ir.Compare or test.ops != ("==",):
         return False

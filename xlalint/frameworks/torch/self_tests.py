@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
+from xlalint.lowering.lower import asks_for_script
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
 _MADE_UP: Final = frozenset(
     ("torch.empty", "torch.ones", "torch.rand", "torch.randint", "torch.randn", "torch.zeros", "torch.arange")
 )
-_MAIN: Final = ir.Const("__main__")
 # What takes what a run is to do from outside, and what takes steps.
 _FROM_OUTSIDE: Final = frozenset(("parse_args", "parse_known_args", "load", "DataLoader", "backward", "step"))
 
 
 def tries_itself(frame: Frame) -> bool:
     """Return whether what runs is a module's own test of what it defines, and others import the module."""
-    if frame.function is not None or not any(map(_asks_for_script, frame.paths.tests)):
+    if frame.function is not None or not any(map(asks_for_script, frame.paths.tests)):
         return False
     module = frame.module
     return module.answers(_makes_up_data) and frame.interpreter.occasions.serves_others(module)
@@ -34,7 +34,7 @@ def tries_itself(frame: Frame) -> bool:
 
 def _makes_up_data(module: ModuleInfo) -> bool:
     """Return whether a module gives made up data to what a class of its own makes, in no loop, and all where it is started."""
-    started = [one for one in module.body if type(one) is ir.If and _asks_for_script(one.test)]
+    started = [one for one in module.body if type(one) is ir.If and asks_for_script(one.test)]
     nodes = [node for one in started for node in ir.walk(one.body)]
     calls = [one for one in nodes if type(one) is ir.Call]
     names = {last_name(one.func) for one in calls}
@@ -42,10 +42,6 @@ def _makes_up_data(module: ModuleInfo) -> bool:
         return False
     own = names.intersection([klass.name for klass in module.classes])
     return bool(own) and any(path_of(one.func) in _MADE_UP for one in calls)
-
-
-def _asks_for_script(test: ir.Node) -> bool:
-    return type(test) is ir.Compare and test.ops == ("==",) and _MAIN in (test.left, *test.rights)
 
 
 __all__ = ["tries_itself"]
