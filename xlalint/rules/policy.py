@@ -55,7 +55,7 @@ class Policy(msgspec.Struct, frozen=True):
     """Its finding is where a batch gets its shape: what is compiled for a new shape is compiled elsewhere."""
 
     whole_captures: bool = False
-    """Since torch 2.13, `torch.compile(fullgraph=True)` makes it a part of the graph."""
+    """Since torch 2.10, `torch.compile(fullgraph=True)` makes it a part of the graph."""
     whole_raises: bool = False
     """With `fullgraph=True`, `torch.compile` raises an exception. The hazard has the variant `fullgraph` there."""
 

@@ -159,9 +159,9 @@ RELEASES = {
         ["XLA703"],
     ),
     "of a list": ("sizes = copy.deepcopy([1, 2])", "torch2.9", "torch2.14", ["XLA709"]),
-    "quantiles that a tensor says": ("x = torch.quantile(x, torch.rand(2))", "torch2.9", "torch2.13", ["XLA305"]),
-    "a quantile": ("x = torch.quantile(x, 0.5)", "torch2.9", "torch2.13", ["XLA305"]),
-    "a quantile of numbers": ("x = x.nanquantile(0.5, -1)", "torch2.9", "torch2.13", ["XLA305"]),
+    "quantiles that a tensor says": ("x = torch.quantile(x, torch.rand(2))", "torch2.11", "torch2.12", ["XLA305"]),
+    "a quantile": ("x = torch.quantile(x, 0.5)", "torch2.11", "torch2.12", ["XLA305"]),
+    "a quantile of numbers": ("x = x.nanquantile(0.5, -1)", "torch2.11", "torch2.12", ["XLA305"]),
     "pairs": ("x = torch.combinations(x[0])", "torch2.13", "torch2.14", ["XLA209"]),
     "a break since then": ("x = x.to_sparse()", "torch2.14", "torch2.6", ["XLA707"]),
 }

@@ -1,7 +1,7 @@
 """Say what changes where `torch.compile` is told to make one graph of all: `fullgraph=True`.
 
-What would end the graph is an error then; and from torch 2.13 on, of what was run, Dynamo makes reads of values and sizes that depend on
-them a part of the graph, at which it ends the graph otherwise. Run on torch 2.9.1, which does not, 2.13.0 and 2.14.1.
+What would end the graph is an error then; and from torch 2.10 on, of what was run, Dynamo makes reads of values and sizes that depend on
+them a part of the graph, at which it ends the graph otherwise. Run on torch 2.9.1, which does not, and on 2.10.0 to 2.14.1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TARGET: Final = "torch_compile"
 _OTHERS: Final = ("torch_xla", "torch_tpu")
-_CAPTURES_SINCE: Final = (2, 13)
+_CAPTURES_SINCE: Final = (2, 10)
 
 
 def whole_graph(module: ModuleInfo, asked: Value | None) -> tuple[int, ...]:
