@@ -173,12 +173,43 @@ def test_a_step_that_may_be_a_tensor(first: str) -> None:
         ("0", 'state["step"] += 1\n                bias = 1 - 0.9 ** state["step"]', 17),
         ("0", 'state["step"] += 1\n                step = state["step"]\n                bias = math.sqrt(step)', 18),
         ("torch.zeros(()) if torch.is_tensor(group['lr']) else 0.0", 'state["step"] = state["step"] * 0.9 + 0.1', 16),
+        ("0", 'step = state["step"]\n                state["step"] = step + 1', 17),
+        ("0", 'n = state["step"] + 1\n                p.mul_(0.9 ** n)\n                state["step"] = n', 16),
+        (
+            "0",
+            'step, mean = state["step"], state["mean"]\n                if step > 3:\n                    p.add_(mean)\n'
+            '                step += 1\n                state["step"] = step',
+            17,
+        ),
+        (
+            "0.0",
+            'state["step"] = state["step"] * 0.9 + rate\n                if isinstance(rate, torch.Tensor):\n'
+            '                    p.mul_(torch.where(rate != 0.0, state["step"] / rate, 1.0))\n'
+            '                else:\n                    p.mul_(state["step"] / rate)',
+            20,
+        ),
     ],
 )
 def test_a_step_of_an_optimizer(first: str, count: str, row: int) -> None:
     [(message, at)] = found_in(OPTIMIZER % (first, count))
     assert message.startswith("`state['step']`")
     assert at == row
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        'step = state["step"]\n                state["step"] = step',
+        'step = state["mean"]\n                step += 1\n                state["step"] = step',
+        'step = state["step"]\n                step = 3\n                state["step"] = step',
+        'steps = state["step"] + 1\n                p.mul_(0.9 ** steps)',
+        'step, mean = state["mean"], state["step"]\n                step += 1\n                state["step"] = mean',
+        'state["step"] += 1\n                state["step"] = torch.zeros(())',
+    ],
+    ids=["kept as it is", "a tensor", "a constant", "used and not kept", "names of each other's", "a tensor again"],
+)
+def test_a_step_that_is_not_counted(count: str) -> None:
+    assert not found_in(OPTIMIZER % ("0", count))
 
 
 RESTORING = """

@@ -19,6 +19,7 @@ import signal
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 CODE = re.compile(r"gb(\d{4})\.html")
@@ -37,7 +38,10 @@ def observe(code: str, *, exporting: bool) -> list[str] | None:
     """The outcomes of a program without and with `fullgraph=True`, and exported; None where it does not run at all."""
     file = "<program>"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-    space: dict[str, Any] = {"__name__": "program"}
+    module = sys.modules["program"] = ModuleType(
+        "program"
+    )  # torch.export of 2.6 imports the module that globals are of
+    space = vars(module)
     exec(compile(code, file, "exec"), space)
     try:
         space["f"](*space["args"](0))

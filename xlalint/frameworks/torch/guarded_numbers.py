@@ -8,7 +8,7 @@ the function runs uncompiled; else once more, with a symbol in the number's plac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from xlalint.abstract.values import UNKNOWN, Const, Function, Host, Sequence, Value, members, tensors
 from xlalint.analysis.hazard import Confidence
@@ -16,12 +16,15 @@ from xlalint.frameworks.torch.draws import is_compiled
 from xlalint.frameworks.torch.graph_breaks import trains
 from xlalint.frameworks.torch.kept_numbers import (
     ARITHMETIC,
+    Held,
     Read,
     begins_anew,
     begins_as,
     is_emptied,
     is_kept,
     is_set_back,
+    is_stepped,
+    names_of,
     operands,
     own_parts,
     reads,
@@ -47,7 +50,17 @@ _ALLOWED: Final = "allow_unspec_int_on_nn_module"
 _BELOW: Final = frozenset(("<", "<="))
 _LIMIT: Final = 8  # torch._dynamo.config.recompile_limit
 _IS_TENSOR: Final = "torch.is_tensor"
+_IS_INSTANCE: Final = "isinstance"
+_TENSOR: Final = "torch.Tensor"
 _GROWS: Final = frozenset(("append", "extend", "insert"))
+
+
+class Counted(NamedTuple):
+    """An element as the source writes it, the names that it has there, and those that are mixed into it."""
+
+    text: str
+    held: Held
+    mixed: frozenset[str]
 
 
 def check_attribute(frame: Frame, path: str) -> None:
@@ -85,13 +98,15 @@ def check_item(frame: Frame, target: ir.Sub, index: Value, _value: Value) -> Non
     method = frame.function
     if method is None or type(index) is not Const or not isinstance(index.value, str) or not _is_judged(frame):
         return
-    text = spelling(target)
-    update = next((one for one in statements(method.body) if _counts(one, text)), None)
+    text, held = spelling(target), names_of(method.body, index.value)
+    update = next((one for one in statements(method.body) if _counts(one, text, held)), None)
     if update is None or target not in targets(update) or not is_kept(frame, target.value):
         return
     kind = begins_as(method, index.value)
-    if kind:
-        _note(frame, next(_uses(method.body, text), Read(target, update)), text, _how_often(frame, method, kind))
+    if not kind:
+        return
+    read = next(_uses(method.body, Counted(text, held, _mixed(update))), Read(target, update))
+    _note(frame, read, text, _how_often(frame, method, kind))
 
 
 def check_growth(frame: Frame, node: ir.Call, _found: tuple[Value, ...], _arguments: Arguments) -> None:
@@ -194,23 +209,34 @@ def _adds_tensor(frame: Frame, statement: ir.Statement) -> bool:
     return type(statement) is ir.AugAssign and any(True for _ in tensors(frame.eval(statement.value)))
 
 
-def _counts(statement: ir.Statement, text: str) -> bool:
+def _counts(statement: ir.Statement, text: str, held: Held) -> bool:
     """Return whether a statement makes another number of an element, by arithmetic."""
     if type(statement) is ir.AugAssign:
         return statement.op in ARITHMETIC and spelling(statement.target) == text
     if type(statement) is not ir.Assign or len(statement.targets) != 1 or spelling(statement.targets[0]) != text:
         return False
-    return any(spelling(one) == text for one in operands(statement.value))
+    return is_stepped(statement.value, held) or any(spelling(one) == text for one in operands(statement.value))
 
 
-def _uses(body: tuple[ir.Statement, ...], text: str) -> Iterator[Read]:
+def _mixed(update: ir.Statement) -> frozenset[str]:
+    """The names that go into an element: where one of them is a tensor, so is the element."""
+    value = update.value if isinstance(update, (ir.Assign, ir.AugAssign)) else None
+    return (
+        frozenset(path_of(one) for one in operands(value) if type(one) is ir.Name) if value is not None else frozenset()
+    )
+
+
+def _uses(body: tuple[ir.Statement, ...], counted: Counted) -> Iterator[Read]:
     """The expressions for which Dynamo needs to know an element, by itself or by a name; to count it and to keep it are none."""
-    names: set[str] = set()
-    for statement in _of_numbers(body, text):
-        if type(statement) is ir.Assign and spelling(statement.value) == text:
-            names |= {one.id for one in statement.targets if type(one) is ir.Name}
-            continue
-        if _counts(statement, text) or _asks_for_tensor(statement, text):
+    text, names = counted.text, set[str]()
+    for statement in _of_numbers(body, counted):
+        if type(statement) is ir.Assign:
+            given = (pair for one in statement.targets for pair in pairs(one, statement.value))
+            bound = {target.id for target, value in given if type(target) is ir.Name and spelling(value) == text}
+            if bound:
+                names |= bound
+                continue
+        if _counts(statement, text, counted.held) or _asks_for_tensor(statement, counted):
             continue
         stored = targets(statement)
         for node in own_parts(statement):
@@ -219,17 +245,25 @@ def _uses(body: tuple[ir.Statement, ...], text: str) -> Iterator[Read]:
                 yield Read(node, statement)
 
 
-def _of_numbers(body: tuple[ir.Statement, ...], text: str) -> Iterator[ir.Statement]:
+def _of_numbers(body: tuple[ir.Statement, ...], counted: Counted) -> Iterator[ir.Statement]:
     """The statements that run where an element is no tensor."""
     for statement in body:
         yield statement
-        inner = statement.orelse if _asks_for_tensor(statement, text) else blocks(statement)
-        yield from _of_numbers(inner, text)
+        inner = statement.orelse if _asks_for_tensor(statement, counted) else blocks(statement)
+        yield from _of_numbers(inner, counted)
 
 
-def _asks_for_tensor(statement: ir.Statement, text: str) -> TypeGuard[ir.If]:
+def _asks_for_tensor(statement: ir.Statement, counted: Counted) -> TypeGuard[ir.If]:
+    """Return whether a branch runs where an element, or what is mixed into it, is a tensor."""
     test = statement.test if type(statement) is ir.If else None
-    return type(test) is ir.Call and path_of(test.func) == _IS_TENSOR and [spelling(one) for one in test.args] == [text]
+    if type(test) is not ir.Call or not test.args:
+        return False
+    asked = path_of(test.func)
+    if asked == _IS_INSTANCE and (len(test.args) < 2 or path_of(test.args[1]) != _TENSOR):
+        return False
+    if asked not in (_IS_INSTANCE, _IS_TENSOR):
+        return False
+    return spelling(test.args[0]) == counted.text or path_of(test.args[0]) in counted.mixed
 
 
 def _allows_symbols(module: ModuleInfo) -> bool:

@@ -152,6 +152,40 @@ def _is_part_of(node: ir.Node, receiver: str) -> bool:
     return type(node) is ir.Name and node.id == receiver
 
 
+class Held(NamedTuple):
+    """The names by which a body knows the element of a key: those that are it, and those that are what arithmetic makes of it."""
+
+    same: frozenset[str]
+    stepped: frozenset[str]
+
+
+def names_of(body: tuple[ir.Statement, ...], key: str) -> Held:
+    """Find the names of an element: `step = state["step"] + 1`, or `step = state["step"]` and then `step += 1`."""
+    same: set[str] = set()
+    stepped: set[str] = set()
+    for statement in statements(body):
+        if type(statement) is ir.AugAssign:
+            name = path_of(statement.target)
+            if name in same and statement.op in ARITHMETIC:
+                stepped.add(name)
+        elif type(statement) is ir.Assign:
+            for target, value in (pair for one in statement.targets for pair in pairs(one, statement.value)):
+                if type(target) is not ir.Name:
+                    continue
+                if _is_key_of(value, key):
+                    same.add(target.id)
+                elif any(_is_key_of(one, key) or path_of(one) in same for one in operands(value)):
+                    stepped.add(target.id)
+    return Held(frozenset(same), frozenset(stepped))
+
+
+def is_stepped(value: ir.Node, held: Held) -> bool:
+    """Return whether a value is what a name of an element has become, or arithmetic of such a name."""
+    if path_of(value) in held.stepped:
+        return True
+    return any(path_of(one) in held.same or path_of(one) in held.stepped for one in operands(value))
+
+
 def begins_as(method: FunctionInfo, key: str) -> str:
     """Return the type of the number that an element has first, "" where it is given anything else, too.
 
@@ -166,7 +200,9 @@ def begins_as(method: FunctionInfo, key: str) -> str:
 
 
 def _given_in(method: FunctionInfo, key: str) -> Iterator[ir.Node]:
-    return (value for statement in statements(method.body) for value in _gives(statement, key))
+    held = names_of(method.body, key)
+    given = (value for statement in statements(method.body) for value in _gives(statement, key))
+    return (value for value in given if not is_stepped(value, held))
 
 
 def _usual(value: ir.Node) -> ir.Node:
