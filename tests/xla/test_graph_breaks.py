@@ -22,7 +22,8 @@ from xlalint.project import check_text
 
 FOLDER = Path(__file__).with_name("graph_breaks")
 OUTCOMES: dict[str, dict[str, list[str] | None]] = json.loads((FOLDER / "outcomes.json").read_text())
-# Of the programs in facts.txt: without and with `fullgraph=True`, and exported (but six of torchvision on 2.6.0); null where the release has no such function.
+# Of the programs in facts.txt: without and with `fullgraph=True`, and exported (but six of torchvision on 2.6.0); null where the release
+# has no such function.
 # 2.10.0 to 2.12.0 ran those alone of which 2.13.0 makes a whole graph, and 2.9.1 does not.
 MEASURED: dict[str, dict[str, list[str] | None]] = json.loads((FOLDER / "facts.json").read_text())
 RELEASES = ("2.6.0", "2.9.1", "2.13.0", "2.14.1")
