@@ -55,7 +55,7 @@ _TENSOR: Final = "torch.Tensor"
 _GROWS: Final = frozenset(("append", "extend", "insert"))
 
 
-class Counted(NamedTuple):
+class StateNumber(NamedTuple):
     """An element as the source writes it, the names that it has there, and those that are mixed into it."""
 
     text: str
@@ -105,7 +105,7 @@ def check_item(frame: Frame, target: ir.Sub, index: Value, _value: Value) -> Non
     kind = begins_as(method, index.value)
     if not kind:
         return
-    read = next(_uses(method.body, Counted(text, held, _mixed(update))), Read(target, update))
+    read = next(_uses(method.body, StateNumber(text, held, _operand_names(update))), Read(target, update))
     _note(frame, read, text, _how_often(frame, method, kind))
 
 
@@ -218,7 +218,7 @@ def _counts(statement: ir.Statement, text: str, held: Held) -> bool:
     return is_stepped(statement.value, held) or any(spelling(one) == text for one in operands(statement.value))
 
 
-def _mixed(update: ir.Statement) -> frozenset[str]:
+def _operand_names(update: ir.Statement) -> frozenset[str]:
     """The names that go into an element: where one of them is a tensor, so is the element."""
     value = update.value if isinstance(update, (ir.Assign, ir.AugAssign)) else None
     return (
@@ -226,7 +226,7 @@ def _mixed(update: ir.Statement) -> frozenset[str]:
     )
 
 
-def _uses(body: tuple[ir.Statement, ...], counted: Counted) -> Iterator[Read]:
+def _uses(body: tuple[ir.Statement, ...], counted: StateNumber) -> Iterator[Read]:
     """The expressions for which Dynamo needs to know an element, by itself or by a name; to count it and to keep it are none."""
     text, names = counted.text, set[str]()
     for statement in _of_numbers(body, counted):
@@ -245,7 +245,7 @@ def _uses(body: tuple[ir.Statement, ...], counted: Counted) -> Iterator[Read]:
                 yield Read(node, statement)
 
 
-def _of_numbers(body: tuple[ir.Statement, ...], counted: Counted) -> Iterator[ir.Statement]:
+def _of_numbers(body: tuple[ir.Statement, ...], counted: StateNumber) -> Iterator[ir.Statement]:
     """The statements that run where an element is no tensor."""
     for statement in body:
         yield statement
@@ -253,7 +253,7 @@ def _of_numbers(body: tuple[ir.Statement, ...], counted: Counted) -> Iterator[ir
         yield from _of_numbers(inner, counted)
 
 
-def _asks_for_tensor(statement: ir.Statement, counted: Counted) -> TypeGuard[ir.If]:
+def _asks_for_tensor(statement: ir.Statement, counted: StateNumber) -> TypeGuard[ir.If]:
     """Return whether a branch runs where an element, or what is mixed into it, is a tensor."""
     test = statement.test if type(statement) is ir.If else None
     if type(test) is not ir.Call or not test.args:
