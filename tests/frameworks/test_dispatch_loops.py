@@ -131,7 +131,37 @@ def evaluate(params, agent, loader):
     return kept
 """
 
+GATHER = """
+from flax import jax_utils
+
+def to_cpu(x):
+    return jax.device_get(jax_utils.unreplicate(x))
+
+def evaluate(params, loader, names):
+    kept = []
+    for batch in loader:
+        given = {0}
+        rows, m = step(given, {{a: batch[b] for a, b in names.items()}})
+        {1}
+    return kept
+"""
+
 SILENT = {
+    "arrays that a function copies for an evaluation": GATHER.format("params", "kept.append(to_cpu(m['loss']))"),
+    "arrays that an evaluation collects, of entries that a table names": GATHER.format(
+        "params", "kept.append(np.asarray(m['loss']))"
+    ),
+    "whether a generator has given all": (
+        "def sample(params, limit):\n    for _ in range(limit):\n        if jnp.all(params['done']):\n            break\n"
+        "        params, m = step(params, params)\n        yield params"
+    ),
+    "items of a list that are asked for a key": LOOP.format("kept = [z[index] for z in metrics if index in z]").replace(
+        "step(params, batch)", "jax.pmap(load())(params, batch)"
+    ),
+    "what a method gives back to be shown": (
+        "import matplotlib.pyplot as plt\n\ndef shown(params, patches) -> list[plt.Artist]:\n    for patch in patches:\n"
+        "        params, m = step(params, patch)\n        patch.set_xy(float(m['loss']))\n    return patches"
+    ),
     "an episode that the device simulates": EPISODE.format("jax.jit(env.step)", "total += float(state.reward)"),
     "episodes that the device simulates side by side": EPISODE.format(
         "jax.jit(jax.vmap(env.step))", "kept.append(state)"
@@ -465,6 +495,17 @@ SILENT = {
     ),
 }
 FOUND = {
+    "arrays of a state that a function copies": GATHER.format(
+        "jax.tree.map(jnp.sum, params)", "kept = to_cpu(m['loss'])\n        params = rows"
+    ),
+    "numbers that a function reads for an evaluation": GATHER.replace("jax_utils.unreplicate(x)", "x")
+    .replace("jax.device_get(x)", "float(x)")
+    .format("params", "kept.append(to_cpu(m['loss']))"),
+    "what a loop around a generator reads": (
+        "def batches(loader):\n    for b in loader:\n        yield jnp.asarray(b)\n\n"
+        "def train(params, loader):\n    for b in batches(loader):\n        params, m = step(params, b)\n        print(m['loss'].item())"
+    ),
+    "an array that is asked for a number": LOOP.format("kept = 3 in metrics['loss']"),
     "an episode of which an agent learns": EPISODE.format("jax.jit(env.step)", "agent.update(state)"),
     "steps of what nobody resets": EPISODE.format("jax.jit(trainer.step)", "kept.append(state)"),
     "what is an array": LOOP.format("print(float(metrics['loss']) if hasattr(metrics['loss'], 'dtype') else 0)"),

@@ -29,6 +29,8 @@ def draws(module: ModuleInfo, info: FunctionInfo | None, turns: LoopTurns | None
     names = _names_of(module, info)
     if _names_one(_at_each(turns.loop.body), names):
         return True
+    if info is not None and _names_one(ir.walk(info.ir.returns), names):
+        return True  # what it gives back is a part of a picture
     made = info.answers(_drawers_of) if info is not None else frozenset[str]()
     return bool(made) and any(map(partial(_asks_one, made), _at_each(turns.loop.body)))
 

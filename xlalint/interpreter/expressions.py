@@ -45,7 +45,7 @@ from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolong
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
-from xlalint.interpreter.traced_arguments import as_recorded, is_taken_apart
+from xlalint.interpreter.traced_arguments import as_recorded, is_asked_for_key, is_taken_apart
 from xlalint.lowering import ir
 from xlalint.program.linker import ModuleInfo
 from xlalint.rules.codes import (
@@ -407,7 +407,10 @@ def _membership(
                     and is_leaf(container)
                     and frame.interpreter.replacing(container.framework)
                 )
-                asked = frame.function is not None and is_taken_apart(frame.function, right_node)
+                asked = frame.function is not None and (
+                    is_taken_apart(frame.function, right_node)
+                    or (not container.sure and is_asked_for_key(frame.function, right_node, left_node))
+                )
                 at_most = Confidence.POSSIBLE if part or asked else Confidence.CERTAIN
                 frame.report(TENSOR_MEMBERSHIP, node.at, container, right_node, at_most=at_most)
         elif isinstance(container, Sequence) and container.kind in ("list", "tuple", "iter") and not host_text(left):

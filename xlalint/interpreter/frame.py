@@ -78,6 +78,7 @@ from xlalint.interpreter.turn_flow import (
     AskedOfState,
     adds_up,
     carries_state,
+    ends_generator,
     feeds_next_turn,
     given_with,
     gives_to_next_turn,
@@ -354,10 +355,10 @@ class Frame:
             evaluates = context.function is not None and self.interpreter.drivers.evaluates(context.function)
             rate = self.loops.rate
             self._calls_at(context, at, rate.under(Frequency.EVALUATION) if evaluates else rate)
-            if self.loops.lasting:
+            if self.loops.lasting and self._runs_at_each_turn(whole=False):
                 self.context.repeated[context] = None
                 turn = self.loops.turn
-                if turn is not None and turn.is_innermost and self._runs_at_each_turn(whole=False):
+                if turn is not None and turn.is_innermost:
                     turn.called.setdefault(context, at)
             if context.pace is not None and context.pace is not self.context.pace:
                 self._keeps_pace(context, context.pace, at)
@@ -425,6 +426,7 @@ class Frame:
             and (policy.reads_value or rule == PRINT_TENSOR)
             and not policy.eager_recompiles
             and not severity
+            and at_most > Confidence.POSSIBLE
             and variant not in (ASSERT, HOST_ASSERT)  # who checks results at each turn waits for them on purpose
         ):
             self.read_in_turn(at - self.base, culprit, node, copies=rule == TO_HOST)
@@ -497,6 +499,8 @@ class Frame:
         # What a script collects behind its training, numbers too, it does once.
         collects = copies or self.function is None
         collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
+        if turn is not None and node is not None and not called:
+            collected = collected or ends_generator(turn.loop, node)
         variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
@@ -507,6 +511,7 @@ class Frame:
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
         if variant == LOOP and turn is not None:
             turn.reads.append(read)
+        self.context.reads_numbers |= called and not copies
         self._has_read(node)
 
     def _turn_of(self, value: Tensor) -> LoopTurns | None:
@@ -544,8 +549,17 @@ class Frame:
         if turn.called and draws(self.module, self.function, turn):
             return  # people wait for a picture in each turn
         for context, at in turn.called.items():
-            if not _reads_what_it_got(context) or not self._gives_to_host(turn, context.module, at):
+            if not _reads_what_it_got(context) or not self._is_handed_over(turn, context, at):
                 self.context.each_turn[context] = None
+
+    def _is_handed_over(self, turn: LoopTurns, context: Context, at: int) -> bool:
+        """Return whether the host takes what a call in a loop reads, and the loop is there for that or cannot go on without it."""
+        framework = self.interpreter.annotations.framework(context.module)
+        calls = [one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at]
+        if any(gives_to_next_turn(turn.loop, one, self._asks_of_called(framework)) for one in calls):
+            return True
+        copies = bool(calls) and context.done and not context.reads_numbers
+        return copies and all(self._collects(turn.loop, one, framework) for one in calls)
 
     def ends_turns(self) -> None:
         """Take what the turns of a loop that ended computed for what lies ready: the turns of the next loop compute none of it."""
@@ -563,15 +577,6 @@ class Frame:
             for one in self.context.sightings.values()
         )
 
-    def _gives_to_host(self, turn: LoopTurns, reads: ModuleInfo, at: int) -> bool:
-        """Return whether code of the host makes what the next turn begins with of what a call gives: what that waits for is needed.
-
-        `reads` is the module of what is called: the loop may stand in one that knows of no framework.
-        """
-        framework = self.interpreter.annotations.framework(reads)
-        found = (one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at)
-        return any(gives_to_next_turn(turn.loop, one, self._asks_of_called(framework)) for one in found)
-
     def _is_needed_by_host(self, turn: LoopTurns, value: Tensor, node: ir.Node) -> bool:
         """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
         return feeds_next_turn(turn.loop, node, self._asks_of_called(value.framework))
@@ -586,15 +591,19 @@ class Frame:
         A framework that trains by changing variables shows nothing of the state in the loop.
         """
         turn = self._turn_of(value)
-        if turn is None or node is None or self.libraries.of(value.framework).training:
+        return turn is not None and node is not None and self._collects(turn.loop, node, value.framework)
+
+    def _collects(self, loop: ir.For | ir.While, read: ir.Node, framework: str) -> bool:
+        """Return whether the turns of a loop compute what an expression reads each for itself, and no number adds it up."""
+        library = self.libraries.of(framework)
+        if library.training:
             return False
-        library = self.libraries.of(value.framework)
         state = AskedOfState(
             self._may_hold_state,
             lambda given: self._is_changed(given, library.changed),
             lambda func: self._draws(func, library.draws),
         )
-        return not (adds_up(turn.loop, node) or carries_state(turn.loop, node, state))
+        return not (adds_up(loop, read) or carries_state(loop, read, state))
 
     def _draws(self, func: ir.Node, packages: tuple[str, ...]) -> bool:
         """Return whether what is called draws random numbers by a key, or gives the next key."""

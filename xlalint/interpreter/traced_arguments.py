@@ -220,6 +220,13 @@ def is_taken_apart(info: FunctionInfo, node: ir.Node) -> bool:
     return any(type(one) is type(node) and spelling(one) == shown for one in asked)
 
 
+def is_asked_for_key(info: FunctionInfo, node: ir.Node, key: ir.Node) -> bool:
+    """Return whether a body takes of an expression the very entry of which it asks whether it is there: `x[k] if k in x else y`."""
+    shown, wanted = spelling(node), spelling(key)
+    entries = (one for one in ir.walk(info.body) if isinstance(one, ir.Sub))
+    return any(spelling(one.value) == shown and spelling(one.index) == wanted for one in entries)
+
+
 def is_shape(default: Value) -> bool:
     """Return whether a parameter's default is a tuple or list of numbers of the host, as shapes and axes are."""
     return type(default) is Sequence and default.items is not None and all(type(one) is Const for one in default.items)
@@ -262,6 +269,7 @@ __all__ = [
     "as_traced",
     "binds_itself",
     "chooses",
+    "is_asked_for_key",
     "is_choice",
     "is_number",
     "is_shape",

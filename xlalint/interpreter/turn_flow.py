@@ -30,6 +30,9 @@ _LEARNING: Final = frozenset(
     )
 )
 
+# What looks into a table and leaves it as it is: no turn hands anything on to the next by that.
+_LOOKING: Final = frozenset(("get", "items", "keys", "values"))
+
 
 class AskedOfCalls(NamedTuple):
     """Questions about what a loop calls: `of_host`, whether it is none of the framework's; `of_arrays`, whether it computes with arrays of
@@ -131,6 +134,15 @@ def reads_at_end(loop: Loop, read: ir.Node) -> bool:
     )
 
 
+def ends_generator(loop: Loop, read: ir.Node) -> bool:
+    """Return whether a read says when a loop ends that gives something at each turn: who asks for the next sets the pace."""
+    return any(isinstance(one, ir.Yield) for one in ir.walk(loop.body)) and any(
+        bool(branch.body) and _leaves(branch.body[-1], nested=False) and _holds(branch.test, read)
+        for branch in ir.walk(loop.body)
+        if isinstance(branch, ir.If)
+    )
+
+
 def _leaves(last: ir.Statement, *, nested: bool) -> bool:
     return isinstance(last, ir.Return) or (isinstance(last, ir.Jump) and last.leaves and not nested)
 
@@ -169,7 +181,7 @@ def carries_state(loop: Loop, read: ir.Node, state: AskedOfState) -> bool:
     made |= given
     sources = [value for targets, value in assigned if not targets.isdisjoint(known)]
     calls = [one for value in sources for one in ir.walk(value) if isinstance(one, ir.Call)]
-    methods = [one.func for one in calls if isinstance(one.func, ir.Attr)]
+    methods = [one.func for one in calls if isinstance(one.func, ir.Attr) and one.func.name not in _LOOKING]
     if any(path_of(func.value).partition(".")[0] not in made and state.holds(func) for func in methods):
         return True
     calls += [one for one in ir.walk(read) if isinstance(one, ir.Call)]
@@ -251,6 +263,7 @@ __all__ = [
     "AskedOfState",
     "adds_up",
     "carries_state",
+    "ends_generator",
     "feeds_next_turn",
     "given_with",
     "gives_to_next_turn",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.frameworks.checks.rows import find_rows
+from tests.frameworks.checks.rows import find, find_rows
 
 JAX = """
 import equinox as eqx
@@ -24,6 +24,18 @@ def f(x, k=1):
 
 
 SILENT = {
+    "what an evaluation at every n-th step compiles": """
+        def gather(x):
+            return jax.pmap(lambda y: jax.lax.psum(y, "i"), "i")(x)
+        def evaluate(s, test):
+            return gather(jnp.stack([f(s, t) for t in test]))
+        def train(s, loader, test):
+            step = jax.jit(f)
+            for i, b in enumerate(loader):
+                s = step(s, b)
+                if i % 1000 == 0:
+                    print(evaluate(s, test))
+        """,
     "what whole programs of a sweep set up": """
         class Engine:
             def load(self, k):
@@ -237,3 +249,28 @@ def test_silent_under_tensorflow(case: str) -> None:
 def test_found_under_tensorflow(case: str) -> None:
     text, expected = KERAS_FOUND[case]
     assert find_rows(text, KERAS, "XLA404") == expected
+
+
+EPOCHS = """
+def watch(load, data, step):
+    while True:
+        state = load()
+        for b in data:
+            {0}
+        {1}
+"""
+PSUM = "print(jax.pmap(lambda y: jax.lax.psum(y, 'i'), 'i')(jnp.ones(8)))"
+
+
+@pytest.mark.parametrize(
+    ("inner", "beside", "severity"),
+    [
+        ("state = step(state, b)", PSUM, "info"),
+        ("print(b)", PSUM, "warning"),
+        (f"x = step(state, b); {PSUM}", "pass", "warning"),
+    ],
+    ids=["beside a loop over steps", "beside a loop that computes nothing", "in the loop over steps"],
+)
+def test_what_is_made_once_an_epoch_is_information(inner: str, beside: str, severity: str) -> None:
+    text = EPOCHS.format(inner.replace("; ", "\n            "), beside)
+    assert [one.severity for one in find(text, JAX, "XLA404")] == [severity]

@@ -37,8 +37,11 @@ READER = (
     "def train(data):\n    for x in data:\n        with tf.GradientTape() as tape:\n            loss = tf.reduce_sum(model(x))\n"
     "        sgd.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
 )
+BACKEND = "if keras.{0}() == '{1}':\n            x = x - np.mean(x)"
 # None of these was run on Keras as it stands here; each is taken to trace.
 SILENT = {
+    "a branch for another backend": LAYER.format(BACKEND.format("backend.backend", "torch")),
+    "a branch for another backend, by its newer name": LAYER.format(BACKEND.format("config.backend", "jax")),
     "a model that its own script trains as it stands": READER.format(""),
     "a layer that goes past Keras": PROCESSOR + COPIES,
     "a layer of one that goes past Keras": PROCESSOR + "class Image(Own):\n" + COPIES,
@@ -99,6 +102,7 @@ SILENT = {
     "parts that are summed": STEP.format("x = sum([x, y]) + sum(part for part in (x, y))"),
 }
 FOUND = {
+    "a branch for this backend": (LAYER.format(BACKEND.format("backend.backend", "tensorflow")), ["XLA302"]),
     "a model that a script trains by a graph": (READER.format("@tf.function\n"), ["XLA302"]),
     "a model that a script also fits": (READER.format("model.fit(load())\n\n"), ["XLA302"]),
     "a condition": (LAYER.format("if x[0, 0] > 0:\n            x = x + 1"), ["XLA101"]),

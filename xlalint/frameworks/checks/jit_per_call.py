@@ -16,6 +16,7 @@ from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
 from xlalint.interpreter.device_loops import Loop, is_long
+from xlalint.interpreter.dispatch_loops import goes_over_table
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 from xlalint.rules.variants import AGAIN
@@ -34,6 +35,7 @@ JIT = (
 )
 _LAST_NAMES = frozenset(name.rpartition(".")[2] for name in JIT)
 FUNCTION = ("tensorflow.function",)
+_ONCE_AN_EPOCH = (("jax", "info"),)
 # Whose transformations are structures, compared part by part.
 _BY_PARTS = "equinox."
 # What makes a function of a function: a new one each time.
@@ -133,11 +135,25 @@ def _judge(
         inner = loops[-1]
         same = framework == "jax" and isinstance(given, ir.Name) and not _makes(inner, given.id)
         if is_long(inner) and not same and not _is_made_once(inner, node):
-            report(frame, "XLA404", framework, spelled, f"in each iteration of the loop, with {made}", at)
+            severity = _ONCE_AN_EPOCH if framework == "jax" and _goes_around_steps(inner, node) else ()
+            report(frame, "XLA404", framework, spelled, f"in each iteration of the loop, with {made}", at, "", severity)
             return
     if frame.function is not None and not loops and not frame.function.decorated("cache", "lru_cache"):
         detail = f"in each call of `{frame.function.name}`, with {made}"
         report(frame, "XLA404", framework, spelled, detail, at, AGAIN, (), Confidence.LIKELY)
+
+
+def _goes_around_steps(loop: Loop, node: ir.Node | ir.Statement) -> bool:
+    """Return whether another long loop stands in each turn of one, beside what is made there, and computes things: this one's turns are
+    epochs, or whole evaluations."""
+    inner = [one for one in ir.walk(loop.body) if isinstance(one, (ir.For, ir.While))]
+    return any(
+        is_long(one)
+        and not goes_over_table(one)
+        and any(isinstance(made, ir.Assign) and isinstance(made.value, ir.Call) for made in ir.walk(one.body))
+        and not any(part == node for part in ir.walk(one.body))
+        for one in inner
+    )
 
 
 def _is_made_once(loop: Loop, node: ir.Node | ir.Statement) -> bool:
