@@ -147,6 +147,17 @@ def evaluate(params, loader, names):
 """
 
 SILENT = {
+    "what a table keeps of rows that are dicts": "import pandas as pd\n\n"
+    + LOOP.format("rows = pd.DataFrame([metrics])"),
+    "a few turns of a script": "for i in range(10):\n    params, m = step(params, data[i])\n    print(m['loss'])",
+    "blocks of the host's matrix": (
+        "def fill(params, xs, n):\n    table = np.zeros((n, n))\n    for i in range(0, n, 9):\n"
+        "        for j in range(0, n, 9):\n            table[i : i + 9, j] = update(xs[i : i + 9], xs[j])[1]\n    return table"
+    ),
+    "keys of what may be a dict": (
+        "@jax.jit\ndef f(found):\n    for name, others in found.items():\n        for other in others:\n"
+        "            if name != other:\n                print(name)\n    return found"
+    ),
     "arrays that a function copies for an evaluation": GATHER.format("params", "kept.append(to_cpu(m['loss']))"),
     "arrays that an evaluation collects, of entries that a table names": GATHER.format(
         "params", "kept.append(np.asarray(m['loss']))"
@@ -495,6 +506,14 @@ SILENT = {
     ),
 }
 FOUND = {
+    "what a table makes of an array": "import pandas as pd\n\n" + LOOP.format("rows = pd.DataFrame(metrics['loss'])"),
+    "many turns of a script": "for i in range(1000):\n    params, m = step(params, data[i])\n    print(m['loss'])",
+    "a few turns of a function": "def f(params, data):\n    for i in range(10):\n        params, m = step(params, data[i])\n"
+    "        print(m['loss'])",
+    "a block of which the next is computed": (
+        "def fill(state, xs, n):\n    table = np.zeros((n, n))\n    for i in range(0, n, 9):\n"
+        "        state, loss = update(state, xs[i])\n        table[i] = loss\n    return table"
+    ),
     "arrays of a state that a function copies": GATHER.format(
         "jax.tree.map(jnp.sum, params)", "kept = to_cpu(m['loss'])\n        params = rows"
     ),

@@ -86,9 +86,9 @@ class Context(DependencySet):
     attributes assigned on the receiver, `items` what is stored in dicts under known keys; `yields` joins what a generator yields. `outward`
     are the contexts of installed libraries that the user's code enters, by the extent of each call, with the byte offset of the statement
     that calls; `inward` those that a library's code surely enters in turn. `repeated` are those of `calls` that a loop here repeats, not at
-    some of its turns alone, `each_turn` those of them that an innermost loop calls at each turn. What it `dispatches` and returns is being computed by the device.
-    One that `reads_numbers` reads more of what it is handed than whole arrays, which it copies. One that `takes_steps` has the device take
-    many steps by a loop of its graph.
+    some of its turns alone, `each_turn` those of them that an innermost loop calls at each turn. What it `dispatches` and returns is being
+    computed by the device. One that `reads_numbers` reads more of what it is handed than whole arrays, which it copies. One that
+    `takes_steps` has the device take many steps by a loop of its graph.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached; `restarts` is true where it rewrites the
     function whatever calls it, since a decorator asks for it.
     In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. One that `replicates` gives a function

@@ -104,6 +104,15 @@ def leaves(block: tuple[ir.Statement, ...]) -> bool:
     return type(end) is ir.Return or (type(end) is ir.Jump and end.leaves)
 
 
+def turns_at_most(loop: Loop, most: int) -> bool:
+    """Return whether a loop goes over a range whose written bound lets it turn so often at most."""
+    over = loop.iterable if type(loop) is ir.For else None
+    if type(over) is not ir.Call or type(over.func) is not ir.Name or over.func.id not in ("range", "trange"):
+        return False
+    last = over.args[min(len(over.args) - 1, 1)] if over.args else None
+    return type(last) is ir.Const and type(last.value) is int and last.value <= most
+
+
 def is_long(loop: Loop) -> bool:
     """Return whether a loop may take many turns: not one over a few things that are written out, nor one that ends with its first."""
     if leaves(loop.body):
@@ -306,5 +315,6 @@ __all__ = [
     "names_added_to",
     "names_counted",
     "names_counting",
+    "turns_at_most",
     "values_of_turn",
 ]

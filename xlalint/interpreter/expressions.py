@@ -435,6 +435,11 @@ def _may_be_key(frame: Frame, container: Tensor, wanted: Value) -> bool:
     return not any(isinstance(m, Tensor) or (isinstance(m, Const) and m is not NONE) for m in members(wanted))
 
 
+def _may_be_key_of(value: Value, other: Value) -> bool:
+    """Return whether what was taken for a tensor is compared with something of the host's that is no number, as keys of dicts are."""
+    return type(value) is Tensor and not value.sure and type(other) is Host and not other.type
+
+
 def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare) -> Value:
     if type(a) is Tensor or type(b) is Tensor:
         if a is NONE or b is NONE or host_text(a) or host_text(b):
@@ -444,6 +449,8 @@ def _compare_values(frame: Frame, op: str, a: Value, b: Value, node: ir.Compare)
         if type(a) is Mapping or type(b) is Mapping:
             return BOOL  # what is compared with a dict is one
         result = tensor_result(op, *_as_operands(frame, a, b))
+        if op in ("==", "!=") and (_may_be_key_of(a, b) or _may_be_key_of(b, a)):
+            return join(result, BOOL)
         return as_recorded(result, frame.interpreter.tracing) if frame.interpreter.tracing else result
     if isinstance(a, Const) and isinstance(b, Const):
         return _fold_comparison(op, a.value, b.value)

@@ -28,7 +28,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.device_loops import names_added_to
+from xlalint.interpreter.device_loops import names_added_to, turns_at_most
 from xlalint.interpreter.dispatch_loops import (
     goes_over_table,
     is_collected,
@@ -101,6 +101,7 @@ Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
 path, runs once, or catches what the tracer raises."""
 
 _BATCH_HOOKS: Final = ("_step", "_batch_start", "_batch_end")
+_FEW_READS: Final = 10  # of a whole run, which cost it nothing
 _NO_NAMES: Final[frozenset[str]] = frozenset()
 _ASKING_MODEL: Final = frozenset((ir.Attr, ir.Not, ir.Bool))
 
@@ -500,7 +501,7 @@ class Frame:
         collects = copies or self.function is None
         collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
         if turn is not None and node is not None and not called:
-            collected = collected or ends_generator(turn.loop, node)
+            collected = collected or ends_generator(turn.loop, node) or self._shows_few(turn)
         variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
@@ -513,6 +514,10 @@ class Frame:
             turn.reads.append(read)
         self.context.reads_numbers |= called and not copies
         self._has_read(node)
+
+    def _shows_few(self, turn: LoopTurns) -> bool:
+        """Return whether a script's own loop turns a few times and ends: what it reads there are a few values of a run."""
+        return self.function is None and turn.around is None and turns_at_most(turn.loop, _FEW_READS)
 
     def _turn_of(self, value: Tensor) -> LoopTurns | None:
         """Return the loop that makes a tensor at each turn: `for k, v in metrics.items()` only goes over what the one around it made."""

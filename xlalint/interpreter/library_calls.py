@@ -421,7 +421,12 @@ class LibraryCall:
             _may_be_number(value) or (UNKNOWN in members(value) and not self._minds_sizes())
         ):
             at_most = Confidence.POSSIBLE  # it may be made of sizes alone
+        if self.entry.framework == ARRAYS and _is_number_too(value) and self._raises():
+            at_most = Confidence.POSSIBLE  # a tracer refuses the tensor, and the code has been run: with the number
         self.frame.report(spec.rule or "", self.node.at, value, node, spec.detail, spec.variant, spec.severity, at_most)
+
+    def _raises(self) -> bool:
+        return self.frame.libraries.of(self._framework_of_tensors()).raises
 
     def _framework_of_tensors(self) -> str:
         """The framework whose tensors the call is about: of a function of arrays, that of what it is given."""
@@ -855,6 +860,15 @@ def _without_doubt(value: Value) -> Value:
 def _is_told(value: Value) -> bool:
     """Return whether no part of a value is a tensor that a tracer passes, nor one of which that is not known."""
     return value is not UNKNOWN and all(part.static for part in tensors(value))
+
+
+def _is_number_too(value: Value) -> bool:
+    """Return whether a number that Python was given is among a value's alternatives, as `Union[tf.Tensor, float]` says of a setting."""
+    return any(
+        (type(one) is Host and one.type in ("int", "float") and one.origin == "python")
+        or (type(one) is Const and type(one.value) in (int, float))
+        for one in members(value)
+    )
 
 
 def _may_be_number(value: Value) -> bool:

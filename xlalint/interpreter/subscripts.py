@@ -545,7 +545,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
             if reads or _is_packed(member, index, value):
                 frame.qualify(MASK_ASSIGNMENT, target.at, "augmented" if reads else "values")
             if member.framework == ARRAYS and only_device(value) and not _must_be_on_host(frame, target, base, value):
-                frame.report(TO_HOST, position(target), value, None, "is copied into a host array")
+                frame.report(TO_HOST, position(target), value, target, "is copied into a host array")
             elif member.place == "cpu" and only_device(value) and _is_made_here(frame, target.value):
                 frame.report(TO_HOST, position(target), value, None, "is copied into a tensor in host memory")
         elif isinstance(member, Sequence) and member.kind == "list":

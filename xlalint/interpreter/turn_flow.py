@@ -228,11 +228,20 @@ def _receiver(call: ir.Call) -> str:
 def _assignments(loop: Loop) -> Iterator[tuple[set[str], ir.Node]]:
     for one in ir.walk(loop.body):
         if isinstance(one, ir.Assign):
-            yield set().union(*map(_names_in, one.targets)), one.value
+            yield set().union(*map(_names_given, one.targets)), one.value
         elif isinstance(one, (ir.For, ir.Generator)):
             yield from ((_names_in(target), over) for target, over in _each_over(one.target, one.iterable))
         elif isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name == "append" and one.args:
             yield _names_in(one.func.value), one.args[0]
+
+
+def _names_given(target: ir.Node) -> set[str]:
+    """Return the names of what an assignment changes: `x` of `x[i] = …`, which gives `i` nothing."""
+    if isinstance(target, ir.Sub):
+        return _names_given(target.value)
+    if isinstance(target, ir.Display):
+        return set().union(*map(_names_given, target.items))
+    return _names_in(target)
 
 
 def _each_over(target: ir.Node, iterable: ir.Node) -> Iterable[tuple[ir.Node, ir.Node]]:

@@ -38,8 +38,14 @@ READER = (
     "        sgd.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))\n"
 )
 BACKEND = "if keras.{0}() == '{1}':\n            x = x - np.mean(x)"
+METRIC = (
+    "from typing import Union\n\nclass Own(keras.metrics.Metric):\n    def __init__(self, size: {0}):\n        super().__init__()\n"
+    "        self.size = size\n\n    def reset_state(self):\n        self.seen.assign(np.zeros((self.size, self.size)))\n\n"
+    "def run():\n    own = Own(load())\n\n    @tf.function\n    def reset():\n        own.reset_state()\n\n    reset()\n"
+)
 # None of these was run on Keras as it stands here; each is taken to trace.
 SILENT = {
+    "a setting that is a number or a tensor": METRIC.format("Union[tf.Tensor, float]"),
     "a branch for another backend": LAYER.format(BACKEND.format("backend.backend", "torch")),
     "a branch for another backend, by its newer name": LAYER.format(BACKEND.format("config.backend", "jax")),
     "a model that its own script trains as it stands": READER.format(""),
@@ -102,6 +108,7 @@ SILENT = {
     "parts that are summed": STEP.format("x = sum([x, y]) + sum(part for part in (x, y))"),
 }
 FOUND = {
+    "a setting that is a tensor": (METRIC.format("tf.Tensor"), ["XLA302"]),
     "a branch for this backend": (LAYER.format(BACKEND.format("backend.backend", "tensorflow")), ["XLA302"]),
     "a model that a script trains by a graph": (READER.format("@tf.function\n"), ["XLA302"]),
     "a model that a script also fits": (READER.format("model.fit(load())\n\n"), ["XLA302"]),

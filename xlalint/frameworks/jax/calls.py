@@ -9,8 +9,10 @@ from xlalint.abstract.values import (
     NONE,
     UNKNOWN,
     Function,
+    Sequence,
     Tensor,
     Value,
+    members,
     tensor,
     tensors,
 )
@@ -106,6 +108,17 @@ def _wait(frame: Frame, value: Value, at: int, node: ir.Node | None) -> None:
         for one in tensors(value):
             if not is_of_call(one):
                 frame.read_in_turn(at, one, node, copies=True)
+
+
+def withholds(call: LibraryCall, _spec: Spec) -> bool:
+    """Return whether a call reads nothing that a table says it reads: of rows that are dicts pandas keeps what they hold (run on 3.1).
+
+    Rows of which nothing is known but that a compiled function gave them are more often dicts than arrays.
+    """
+    if call.name != "pandas.DataFrame":
+        return False
+    rows = call.all()[0] if call.all() else None
+    return type(rows) is Sequence and not any(type(row) is Tensor and row.sure for row in members(rows.element))
 
 
 def _device_put(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:

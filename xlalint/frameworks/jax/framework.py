@@ -41,6 +41,7 @@ _SEMANTICS = Semantics(
     changed=("flax.nnx.",),
     draws=("jax.random.",),
     adds_up=frozenset(("compute",)),
+    withholds=calls.withholds,
     on_library_call=(calls.make_ready,),
     on_augmented=(leaks.check_added,),
     on_callbacks=(check_callbacks,),

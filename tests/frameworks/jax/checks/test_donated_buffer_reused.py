@@ -72,6 +72,9 @@ DELETED = {
 }
 # What is donated beside what a result replaces: none may be left that takes its memory.
 UNTAKEN = {
+    "twice at once, for what has another shape": (
+        "stack = jax.jit(lambda a, b: jnp.concatenate([a, b]), donate_argnums=(0, 1))\nreturn stack(state, state)"
+    ),
     "a batch": "state, value = early(state, batch)\nreturn state, batch",
     "a batch beside the first": "new, value = early(state, batch)\nreturn batch",
     "in a loop": "for b in batches:\n    state, value = early(state, b)\n    print(b.sum())\nreturn state",

@@ -391,11 +391,11 @@ class _Walker:
                 path = given[place] if place < len(given) else ""
                 if path in self.on_host:
                     continue
+                # Where results take the place of other arguments, or the first, none may be left that takes the memory of this one.
+                named = place < len(jitted.names) and jitted.names[place] in jitted.returned
                 if path and given.count(path) > 1:
-                    self._report("XLA517", node.at, path, f"is passed to `{called}` twice and donated", sure=True)
+                    self._report_twice(node.at, path, called, taken=named or replaces)
                 elif path:
-                    # Where results take the place of other arguments, or the first, none may be left that takes the memory of this one.
-                    named = place < len(jitted.names) and jitted.names[place] in jitted.returned
                     self.dead[path] = Dead(
                         called, sure=True, taken=named or (not replaces and place == min(jitted.donated))
                     )
@@ -414,6 +414,12 @@ class _Walker:
         holder = self.found.context(jitted.holder)
         seen = PendingHazard("XLA518", jitted.jit, jitted.jit >> 32, "jax", Confidence.CERTAIN, called, detail)
         holder.sightings.setdefault(("XLA518", jitted.jit), seen)
+
+    def _report_twice(self, at: int, path: str, called: str, *, taken: bool) -> None:
+        """Report an array that is given away twice at once, which fails where results take the memory of both."""
+        then = "" if taken else ": this fails if results have its shape"
+        told = f"is passed to `{called}` twice and donated{then}"
+        self._report("XLA517", at, path, told, sure=taken, variant="" if taken else "untaken")
 
     def _report(self, rule: str, at: int, subject: str, detail: str, sure: bool, variant: str = "") -> None:
         at += self.base
