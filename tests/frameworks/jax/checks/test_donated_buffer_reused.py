@@ -72,6 +72,10 @@ DELETED = {
 }
 # What is donated beside what a result replaces: none may be left that takes its memory.
 UNTAKEN = {
+    "leaves twice at once, for what has another shape": (
+        "stack = jax.jit(lambda a, b: jax.tree.map(lambda x, y: jnp.stack([x, y]), a, b), donate_argnums=(0, 1))\n"
+        "return stack(state, state)"
+    ),
     "twice at once, for what has another shape": (
         "stack = jax.jit(lambda a, b: jnp.concatenate([a, b]), donate_argnums=(0, 1))\nreturn stack(state, state)"
     ),

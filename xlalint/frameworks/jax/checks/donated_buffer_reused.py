@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.context import Context, PendingHazard
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import path_of, position
 from xlalint.lowering import ir
 
@@ -29,6 +30,11 @@ _STILL_KNOWN = frozenset(
 _TESTING = ("unittest", "pytest", "absl.testing")
 # Methods that keep what they are given.
 _KEEPING = frozenset(("append", "add", "insert", "put", "appendleft", "setdefault", "extend"))
+
+# What gives arrays of another shape than those that it is given, mostly.
+_RESHAPING = frozenset(
+    ("append", "concatenate", "hstack", "mean", "pad", "ravel", "repeat", "reshape", "stack", "sum", "tile", "vstack")
+)
 
 
 class Jitted(NamedTuple):
@@ -199,9 +205,18 @@ def _make_jitted(donated: frozenset[object], info: FunctionInfo | None, at: int,
 
 
 def _find_returned(info: FunctionInfo) -> frozenset[str]:
-    """The names in what a function returns."""
+    """The names in what a function returns, but for what goes into arrays of other shapes: no such result takes the memory of a part."""
+    if any(not _RESHAPING.isdisjoint(inner.ir.calls) for inner in info.nested):
+        return frozenset()  # `tree_map(lambda x, y: jnp.concatenate([x, y]), a, b)`
     values = (one.value for one in ir.walk(info.body) if isinstance(one, ir.Return) and one.value is not None)
-    return frozenset(name.id for value in values for name in ir.walk(value) if isinstance(name, ir.Name))
+    return frozenset(name.id for value in values for name in _walk_kept(value) if isinstance(name, ir.Name))
+
+
+def _walk_kept(node: ir.Node) -> Iterator[object]:
+    """Walk an expression, but for what makes arrays of another shape."""
+    reshaping = [one for one in ir.walk(node) if isinstance(one, ir.Call) and last_name(one.func) in _RESHAPING]
+    left_out = {id(part) for one in reshaping for part in ir.walk(one)}
+    return (one for one in ir.walk(node) if id(one) not in left_out)
 
 
 def _literals(node: ir.Node | None) -> Iterator[object]:
