@@ -18,6 +18,7 @@ from xlalint.frameworks.base import Reach as Extent
 from xlalint.frameworks.platforms import around_compiled, needed_reach
 from xlalint.frameworks.registry import frameworks, row_of
 from xlalint.interpreter.context import HOST_TIER
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.rates import Cost, costliest
 from xlalint.interpreter.tracer import UNTRACED
 from xlalint.rules.policy import NO_POLICY, Policies, Policy
@@ -51,6 +52,7 @@ nothing repeats it; it runs in TensorFlow's own runtime."""
 _IN_TEST = "in a test"
 _IF_GIVEN = "only if it is given what is on the device"
 _AT_EACH_TURN = frozenset((LOOP, COLLECTED, CALLED))
+_KEYS = frozenset(("KeyArray", "PRNGKey", "PRNGKeyArray"))
 _FAR = 2
 """Over how many calls what is known of values becomes too uncertain, if they lead through several files."""
 
@@ -349,12 +351,16 @@ def _constructs(context: Context) -> bool:
 def _computes(root: RootContext, context: Context) -> bool:
     """Return whether a context is that of a library's function of arrays, which its users call again and again.
 
-    What sets something up is a method, or is given no array.
+    What sets something up is a method, or is given no array but a key of random numbers.
     """
     function = context.function
     if root.tier != 2 or context is not root.context or function is None or function.owner is not None:
         return False
-    given = [value for param, value in zip(function.params, context.args, strict=False) if param.default is None]
+    given = [
+        value
+        for param, value in zip(function.params, context.args, strict=False)
+        if param.default is None and (param.annotation is None or last_name(param.annotation) not in _KEYS)
+    ]
     return any(isinstance(value, Tensor) and value.sure for value in given)
 
 

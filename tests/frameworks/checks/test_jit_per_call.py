@@ -24,6 +24,10 @@ def f(x, k=1):
 
 
 SILENT = {
+    "what makes a state of a key": (
+        "def begin(model, key: jax.random.PRNGKey):\n    def init(key):\n        return model.init(key)\n"
+        "    return jax.jit(init)(key)"
+    ),
     "what an evaluation at every n-th step compiles": """
         def gather(x):
             return jax.pmap(lambda y: jax.lax.psum(y, "i"), "i")(x)
@@ -172,6 +176,10 @@ SILENT |= {
     ),
 }
 FOUND = {
+    "what computes with an array and a key": (
+        "def begin(x: jax.Array, key: jax.random.PRNGKey):\n    def init(x):\n        return x\n    return jax.jit(init)(x)",
+        [4],
+    ),
     "what equinox makes of a lambda": ("for x in xs:\n    eqx.filter_jit(eqx.filter_vmap(lambda y: f(y)))(x)", [2]),
     "what JAX makes of a function, given to equinox": ("for x in xs:\n    eqx.filter_jit(jax.grad(f))(x)", [2]),
     "in a method, which a loop calls": (
