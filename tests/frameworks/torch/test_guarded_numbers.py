@@ -205,8 +205,19 @@ def test_a_step_of_an_optimizer(first: str, count: str, row: int) -> None:
         'steps = state["step"] + 1\n                p.mul_(0.9 ** steps)',
         'step, mean = state["mean"], state["step"]\n                step += 1\n                state["step"] = mean',
         'state["step"] += 1\n                state["step"] = torch.zeros(())',
+        'total = state["step"]\n                total += p.grad.sum()\n                state["step"] = total',
+        'total = state["step"]\n                total = total * 0.9 + p.grad.norm()\n                state["step"] = total',
     ],
-    ids=["kept as it is", "a tensor", "a constant", "used and not kept", "names of each other's", "a tensor again"],
+    ids=[
+        "kept as it is",
+        "a tensor",
+        "a constant",
+        "used and not kept",
+        "names of each other's",
+        "a tensor again",
+        "adds tensors up",
+        "mixes tensors in",
+    ],
 )
 def test_a_step_that_is_not_counted(count: str) -> None:
     assert not found_in(OPTIMIZER % ("0", count))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xlalint.frameworks.torch.recompiles import pairs
@@ -153,7 +153,10 @@ def _is_part_of(node: ir.Node, receiver: str) -> bool:
 
 
 class Held(NamedTuple):
-    """The names by which a body knows the element of a key: those that are it, and those that are what arithmetic makes of it."""
+    """The names by which a body knows the element of a key: those that are it, and those that are it and a number of the source's more.
+
+    What takes in a value of another kind may be a tensor, and is neither.
+    """
 
     same: frozenset[str]
     stepped: frozenset[str]
@@ -166,7 +169,7 @@ def names_of(body: tuple[ir.Statement, ...], key: str) -> Held:
     for statement in statements(body):
         if type(statement) is ir.AugAssign:
             name = path_of(statement.target)
-            if name in same and statement.op in ARITHMETIC:
+            if name in same and statement.op in ARITHMETIC and type(statement.value) is ir.Const:
                 stepped.add(name)
         elif type(statement) is ir.Assign:
             for target, value in (pair for one in statement.targets for pair in pairs(one, statement.value)):
@@ -174,16 +177,20 @@ def names_of(body: tuple[ir.Statement, ...], key: str) -> Held:
                     continue
                 if _is_key_of(value, key):
                     same.add(target.id)
-                elif any(_is_key_of(one, key) or path_of(one) in same for one in operands(value)):
+                elif _goes_on(value, lambda one: _is_key_of(one, key) or path_of(one) in same):
                     stepped.add(target.id)
     return Held(frozenset(same), frozenset(stepped))
 
 
 def is_stepped(value: ir.Node, held: Held) -> bool:
     """Return whether a value is what a name of an element has become, or arithmetic of such a name."""
-    if path_of(value) in held.stepped:
-        return True
-    return any(path_of(one) in held.same or path_of(one) in held.stepped for one in operands(value))
+    return path_of(value) in held.stepped or _goes_on(value, lambda one: path_of(one) in held.same | held.stepped)
+
+
+def _goes_on(value: ir.Node, is_held: Callable[[ir.Node], bool]) -> bool:
+    """Return whether a value is arithmetic of a number that is held, and else of numbers that stand in the source."""
+    parts = list(operands(value))
+    return any(map(is_held, parts)) and all(type(one) is ir.Const or is_held(one) for one in parts)
 
 
 def begins_as(method: FunctionInfo, key: str) -> str:
