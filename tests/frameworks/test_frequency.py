@@ -77,6 +77,10 @@ AT_EVERY_STEP = {
     "where the guard's name is set twice": f"logs = i % 100 == 0\nlogs = args.verbose\nif logs:\n    {READ}",
     "where one of two names is a setting": f"logs = i % 100 == 0\nshown = args.verbose\nif logs or shown:\n    {READ}",
     "where the guard's name is of a size": f"logs = x.shape[0] % 100 == 0\nif logs:\n    {READ}",
+    "where the guard is of a product of sizes": f"width = x.shape[0] * 4\nif width % 8 == 0:\n    {READ}",
+    "where the guard's sum is another one at times": (
+        f"step = len(batches) * 7 + i\nstep = x.shape[0]\nif step % args.every == 0:\n    {READ}"
+    ),
     "where the guard is of a size": f"if x.shape[0] % 100 == 0:\n    {READ}",
     "where the guard is of a constant": f"n = 7\nif n % 100 == 0:\n    {READ}",
     "where the guard is of another loop's number": "for k, p in enumerate(model.layers):\n"
@@ -133,6 +137,8 @@ NOW_AND_THEN = {
     "of what the loop counts, plus one": f"if (i + 1) % args.log_every == 0:\n    {READ}",
     "by identity": f"if i % 100 is 0:\n    {READ}",
     "by truth": f"if not i % args.every:\n    {READ}",
+    "of a name for how many went by": f"step = len(batches) * epoch + i\nif step % args.every == 0:\n    {READ}",
+    "of a name for what is left": f"left = args.total - (i + 1)\nif left % args.every == 0 and args.logs:\n    {READ}",
     "but the first": f"if i > 0 and not i % 100:\n    {READ}",
     "of what the loop adds to": f"if seen % 100 == 0:\n    {READ}",
     "of an entry that the loop adds to": f"args['steps'] += 1\nif not (args['steps'] % 100):\n    {READ}",

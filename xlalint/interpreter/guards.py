@@ -40,11 +40,13 @@ _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 
 class Written(NamedTuple):
     """Tells what statements give values to: `added` are the names, attributes and entries of tables to which they add, as these are
-    spelled, `counting` the attributes and entries to which they add one, `copies` the names that stand for others alone, with these,
-    `clocks` those that stand for the time alone, `stored` the attributes that are given another value."""
+    spelled, `counting` the attributes and entries to which they add one, `copies` the names that stand for others alone, with these, `sums`
+    those that are given one sum or product, and no more, `clocks` those that stand for the time alone, `stored` the attributes that are given
+    another value."""
 
     added: frozenset[str] = frozenset()
     copies: Mapping[str, tuple[ir.Name, ...]] = MappingProxyType({})
+    sums: Mapping[str, ir.Bin] = MappingProxyType({})
     clocks: frozenset[str] = frozenset()
     counting: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
@@ -78,12 +80,15 @@ def find_written(body: tuple[ir.Statement, ...]) -> Written:
                 given[name].extend(sides)
             attributes.update(path_of(target) for target in one.targets if type(target) is ir.Attr)
     copies: dict[str, tuple[ir.Name, ...]] = {}
+    sums: dict[str, ir.Bin] = {}
     for name, values in given.items():
         names = tuple([value for value in values if type(value) is ir.Name])
         if len(names) == len(values):
             copies[name] = names
+        elif len(values) == 1 and type(values[0]) is ir.Bin and values[0].op in _SUMMING and name not in added:
+            sums[name] = values[0]
     clocks = frozenset([name for name, values in given.items() if all(map(_is_clock, values))])
-    return Written(frozenset(added), copies, clocks, frozenset(counting), frozenset(attributes))
+    return Written(frozenset(added), copies, sums, clocks, frozenset(counting), frozenset(attributes))
 
 
 def _spell_written(node: ir.Node) -> str:
@@ -627,7 +632,7 @@ def _counts_steps(node: ir.Node, around: Counting) -> bool:
     if type(node) is ir.Bin and node.op in _SUMMING:
         return _counts_steps(node.left, around) or _counts_steps(node.right, around)
     if type(node) is ir.Name:
-        return _is_counter(node, around) or _value_counts(node, around)
+        return _is_counter(node, around) or _value_counts(node, around) or _is_sum_of_count(node, around)
     if type(node) is ir.Sub:
         return type(node.index) is ir.Const and type(node.index.value) is str and _entry_counts(node, around)
     return type(node) is ir.Attr and path_of(node) != "" and _attribute_counts(node, around)
@@ -645,6 +650,12 @@ def _value_counts(node: ir.Name, around: Counting) -> bool:
     if node.id not in around.params:
         return _names_count(node.id, around)
     return all(one is UNKNOWN or (type(one) is Host and one.origin == "python") for one in members(value))
+
+
+def _is_sum_of_count(node: ir.Name, around: Counting) -> bool:
+    """Return whether a name stands for a sum in which the function counts: `step = len(loader) * epoch + turn`."""
+    made = around.written().sums.get(node.id)
+    return made is not None and any(type(one) is ir.Name and _is_counter(one, around) for one in ir.walk((made,)))
 
 
 def _names_count(name: str, around: Counting) -> bool:
