@@ -52,6 +52,14 @@ SILENT = {
         "class Rows(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n        return i\n"
         "def f(x: torch.Tensor):\n    return x.sum().item()\n",
     ),
+    "a method of another library's data set": (
+        "monai.data",
+        "class Rows(monai.data.CacheDataset):\n    def f(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
+    "a method of a data set of graphs": (
+        "torch_geometric.data",
+        "class Rows(torch_geometric.data.Dataset):\n    def f(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
     "a function that collates": (
         "math",
         "def collate_lines(xs: list[torch.Tensor]):\n    return [x.sum().item() for x in xs]\n",
@@ -84,6 +92,10 @@ FOUND = {
         "argparse",
         "def f(net, x):\n    net.eval()\n    open('x')\n    for _ in range(64):\n        x = denoise(torch.relu(x), model=net)\n"
         "        show(torch.relu(x).sum().item())\n",
+    ),
+    "a method of a class of a library of data sets that is none": (
+        "monai.data",
+        "class Rows(monai.data.MetaObj):\n    def f(self, x: torch.Tensor):\n        return x.sum().item()\n",
     ),
     "a parameter that is declared": ("pandas", "def f(x: torch.Tensor):\n    return x.sum().item()\n"),
     "a method of a solver that has a test's name": (
