@@ -21,6 +21,7 @@ from xlalint.abstract.values import (
     Function,
     Host,
     Instance,
+    LibraryInstance,
     LibrarySymbol,
     Mapping,
     Method,
@@ -196,12 +197,31 @@ def _reverse(frame: Frame, args: Arguments, node: ir.Call) -> Value:
 
 def _iter(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     source = args[0] if args else UNKNOWN
-    return sequence("iter", source.items if isinstance(source, Sequence) else None, element_of(frame, source, node.at))
+    element = element_of(frame, source, node.at)
+    if element is UNKNOWN and type(source) is LibraryInstance:
+        return source
+    return sequence("iter", source.items if isinstance(source, Sequence) else None, element)
 
 
 def _next(frame: Frame, args: Arguments, node: ir.Call) -> Value:
     found = element_of(frame, args[0], node.at) if args else UNKNOWN
+    if found is UNKNOWN and args and type(args[0]) is LibraryInstance:
+        found = _next_batch(frame, args[0], node)
     return join(found, args[1]) if len(args) > 1 else found
+
+
+def _next_batch(frame: Frame, loader: Value, node: ir.Call) -> Value:
+    """Return what `batch = next(batches)` gives, as a loop over the same would bind it."""
+    from xlalint.interpreter.frame import body_of
+
+    walked = ir.walk(body_of(frame))
+    for one in walked:
+        if type(one) is ir.Assign and one.value is node and type(one.targets[0]) is ir.Name:
+            rest = tuple([later for later in walked if isinstance(later, _USING) and later.at > one.at])
+            name, turn = one.targets[0].id, ir.For(one.targets[0], node.args[0], rest, (), one.at)
+            found = [find(frame, turn, loader, False).get(name, UNKNOWN) for find in frame.libraries.batches]
+            return next((value for value in found if value is not UNKNOWN), UNKNOWN)
+    return UNKNOWN
 
 
 def _map(frame: Frame, args: Arguments, node: ir.Call) -> Value:
@@ -429,6 +449,7 @@ BUILTINS: Final[dict[str, Callable[[Frame, Arguments, ir.Call], Value]]] = {
 
 # --------------------------------------------------------------------------------------------------------- text
 
+_USING: Final = (ir.Eval, ir.Assign, ir.AugAssign, ir.Return, ir.If)  # statements that may say what a name stands for
 _PRINTED: Final = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 
 

@@ -41,7 +41,7 @@ _SUMMING: Final = frozenset(("+", "-", "*", "//"))
 class Written(NamedTuple):
     """Tells what statements give values to: `added` are the names, attributes and entries of tables to which they add, as these are
     spelled, `counting` the attributes and entries to which they add one, `copies` the names that stand for others alone, with these, `sums`
-    those that are given one sum or product, and no more, `clocks` those that stand for the time alone, `stored` the attributes that are given
+    those that are given one sum or product alone, `clocks` those that stand for the time alone, `stored` the attributes that are given
     another value."""
 
     added: frozenset[str] = frozenset()

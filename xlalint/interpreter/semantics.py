@@ -134,7 +134,7 @@ class Semantics:
     - `on_random_branch`, `on_drawn_test` (of a number that the host draws; with the rule for a tensor's, and the place), `on_array_read`
       (of what is no tensor on the device, where a tensor would meet a rule: with that, the place, the variant), `on_for`,
       `on_loop`, `on_define` (of a nested function that a tracer gets), `on_return` (of a call).
-    - `batches(frame, loop)` says what the names are that a loop over steps binds, where the loader does not tell.
+    - `batches(frame, loop, iterable, steps)` says what the names are that a loop binds, over steps or not, where the loader does not tell.
       `sets_default_device(module)`: code of the module has tensors made on a device where nothing says where.
       `unmoved(interpreter, info)` says so of the parameters of which a function moves a part itself.
     - `asks_for_device(frame, test)` is true of a condition that holds where there is a device.
@@ -239,7 +239,7 @@ class Semantics:
         on_array_read: tuple[Callable[[Frame, str, int, Value, ir.Node | None, str], None], ...] = (),
         on_drawn_test: tuple[Callable[[Frame, ir.Node, str, int], None], ...] = (),
         on_for: tuple[Callable[[Frame, ir.For, Value], None], ...] = (),
-        batches: Callable[[Frame, ir.For], Mapping[str, Value]] | None = None,
+        batches: Callable[[Frame, ir.For, Value, bool], Mapping[str, Value]] | None = None,
         unmoved: Callable[[Interpreter, FunctionInfo], Mapping[str, Value]] | None = None,
         sets_default_device: Callable[[ModuleInfo], bool] | None = None,
         on_loop: tuple[LoopWatch, ...] = (),

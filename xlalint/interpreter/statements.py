@@ -597,7 +597,7 @@ def for_(frame: Frame, node: ir.For) -> bool:
         element = values_of_turn(_spell_out(frame, node), element)
     for look in frame.libraries.on_for:
         look(frame, node, iterable)
-    batches = _find_batches(frame, node) if frame.context.per_turn else {}
+    batches = _find_batches(frame, node, iterable)
     outer = frame.loops.kind, frame.loops.names_before
     # What may as well be a list of tensors is one: who goes through it by a loop of Python's collects what it makes of each.
     if any(is_staged(frame, member) and isinstance(member, Tensor) and member.sure for member in members(iterable)):
@@ -662,11 +662,11 @@ class _Rewritten:
             self._frame.env[self._name] = UNKNOWN
 
 
-def _find_batches(frame: Frame, node: ir.For) -> dict[str, Value]:
-    """Find what a loop over steps binds names to, where its loader does not tell."""
-    if not frame.loops.depth and not _turns(frame, node):
-        return {}
-    return {name: value for find in frame.libraries.batches for name, value in find(frame, node).items()}
+def _find_batches(frame: Frame, node: ir.For, iterable: Value) -> dict[str, Value]:
+    """Find what a loop binds names to, where its loader does not tell."""
+    steps = frame.context.per_turn and (frame.loops.depth > 0 or _turns(frame, node))
+    found = (find(frame, node, iterable, steps) for find in frame.libraries.batches)
+    return {name: value for batches in found for name, value in batches.items()}
 
 
 def _unroll(frame: Frame, node: ir.For, items: tuple[Value, ...]) -> bool:

@@ -183,3 +183,53 @@ CUTS = {
 def test_batches_that_are_cut_by_a_number_to_which_the_loop_adds(name: str, findings: Findings) -> None:
     before, cut, expected = CUTS[name]
     assert [code for code, _ in findings(CUT.format(before, cut), "torch_xla") if code == "XLA403"] == expected
+
+
+HELPER = """
+import torch
+from torch.utils.data import DataLoader
+
+def collect(loader, model, kept):
+    {}
+    return kept
+
+def train(data, model, optimizer, steps):
+    loader = {}
+    model = torch.nn.Linear(4, 4).cuda()
+    for x in DataLoader(data, 4, drop_last=True):
+        collect(loader, model, [])
+        optimizer.zero_grad()
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+"""
+LOADER = "DataLoader(data, 4, drop_last=True)"
+LOADED = {
+    "of a batch that a loop takes": "for batch in loader:\n"
+    "        model(batch[0].cuda())\n        labels = batch[1]\n        kept.append(labels.cpu())",
+    "of a pair": "for x, labels in loader:\n        model(x.cuda())\n        kept.append(labels.cpu())",
+    "of the next batch": "batches = iter(loader)\n    for _ in range(len(loader)):\n        batch = next(batches)\n"
+    "        model(batch[0].cuda())\n        labels = batch[1]\n        kept.append(labels.cpu())",
+}
+LOADED_AND_MOVED = {
+    "of a batch that is moved": "for batch in loader:\n"
+    "        x, labels = batch[0].cuda(), batch[1].cuda()\n        kept.append(labels.cpu())",
+    "of the next batch that is moved": "batches = iter(loader)\n    for _ in range(len(loader)):\n        batch = next(batches)\n"
+    "        x, labels = batch[0].cuda(), batch[1].cuda()\n        kept.append(labels.cpu())",
+    "of a batch of which nothing is moved": "for batch in loader:\n        labels = batch[1]\n        kept.append(labels.cpu())",
+    "of what the model gives": "for x, labels in loader:\n        labels = model(x.cuda())\n        kept.append(labels.cpu())",
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_what_a_loader_has_loaded_is_on_the_host(name: str, findings: Findings) -> None:
+    assert "XLA302" not in [code for code, _ in findings(HELPER.format(LOADED[name], LOADER), "torch_xla")]
+
+
+@pytest.mark.parametrize("name", LOADED_AND_MOVED)
+def test_what_a_loader_has_loaded_and_the_loop_moved(name: str, findings: Findings) -> None:
+    assert "XLA302" in [code for code, _ in findings(HELPER.format(LOADED_AND_MOVED[name], LOADER), "torch_xla")]
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_what_may_be_loaded_anywhere(name: str, findings: Findings) -> None:
+    assert "XLA302" in [code for code, _ in findings(HELPER.format(LOADED[name], "steps"), "torch_xla")]

@@ -19,6 +19,7 @@ from xlalint.abstract.values import (
     sequence,
     tensor,
 )
+from xlalint.frameworks.checks.library_names import DATA_LOADER
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.library_calls import dtype_of
@@ -45,9 +46,14 @@ _GIVEN: Final = ("", "/", "k")  # kinds of parameters that stand for one argumen
 _PLAIN: Final = (ir.Name, ir.Attr, ir.Const)
 
 
-def find_unmoved(frame: Frame, loop: ir.For) -> dict[str, Value]:
-    """Find the names to which a loop over steps binds what is in host memory, where nothing else tells: it moves a part of that itself."""
+def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> dict[str, Value]:
+    """Find the names to which a loop binds what is in host memory, where nothing else tells: it moves a part of that itself.
+
+    That is so of loops over `steps`, and of those over what surely is a loader of the host's.
+    """
     module = frame.module
+    if not steps and not (isinstance(iterable, LibraryInstance) and iterable.name in DATA_LOADER):
+        return {}
     if not module.taught.tracks_place or not _MOVING_LOADERS.isdisjoint(module.packages):
         return {}
     if frame.interpreter.annotations.framework(module) != "torch":
