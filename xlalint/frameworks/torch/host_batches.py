@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
-    from xlalint.program.linker import FunctionInfo
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 _Body = tuple[ir.Statement, ...]
 _MOVES: Final = frozenset(("to", "cuda"))
@@ -52,7 +52,7 @@ def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> di
     That is so of loops over `steps`, and of those over what surely is a loader of the host's.
     """
     module = frame.module
-    if not steps and not (isinstance(iterable, LibraryInstance) and iterable.name in DATA_LOADER):
+    if not steps and not _loads_on_host(frame, iterable):
         return {}
     if not module.taught.tracks_place or not _MOVING_LOADERS.isdisjoint(module.packages):
         return {}
@@ -67,6 +67,16 @@ def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> di
     if len(bound) > 1:
         kinds = {name: kind or _HOST_TENSOR for name, kind in kinds.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _loads_on_host(frame: Frame, iterable: Value) -> bool:
+    """Return whether an iterable surely is a loader that leaves its batches where they are: none that a library has prepared."""
+    loads = isinstance(iterable, LibraryInstance) and iterable.name in DATA_LOADER
+    return loads and not frame.interpreter.some_module.of(_may_prepare)
+
+
+def _may_prepare(module: ModuleInfo) -> bool:
+    return not _MOVING_LOADERS.isdisjoint(module.packages)
 
 
 def find_unmoved_parameters(interpreter: Interpreter, info: FunctionInfo) -> dict[str, Value]:
