@@ -18,6 +18,7 @@ from xlalint.verify.loading import load
 from xlalint.verify.model import Subject
 
 BACKENDS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
+BUDGET = 3.0  # seconds for the draws at edges: JAX compiles each operation anew for each shape
 LONGEST = 10.0  # seconds that a call may take; a loop that waits for a NaN to become small never ends
 
 
@@ -30,7 +31,7 @@ def differences(backend: Backend, question: dict[str, Any]) -> list[str]:
     """In what `after` differs from `before`, with inputs that show it."""
     programs = program(question, "before"), program(question, "after")
     name, specs = marked(question["before"])
-    pair = Pair(backend, *programs, question["exact"], tuple(question["unlike"]), LONGEST, "eager")
+    pair = Pair(backend, *programs, question["exact"], tuple(question["unlike"]), LONGEST, "eager", budget=BUDGET)
     verdict = compare(pair, specs, name, lambda step: None, lambda step: None)
     return [f"{verdict.reason}\n{verdict.counterexample}"] if verdict.kind == "refuted" else []
 

@@ -73,7 +73,6 @@ _DOUBLE = 8  # bytes
 _WIDE_LOOSE = 1e-9  # of the largest element, by which results in a wider dtype may differ
 _SIGNS = "the signs of zeros differ in sums"
 _ROUNDED = "where a result jumps, rounding takes some of them to the other side"
-_BUDGET = 10.0  # seconds of this process for the first program on all draws; what kinds are left out is told
 
 
 class Raised(NamedTuple):
@@ -120,8 +119,9 @@ Hear = Callable[[Step], None]
 class Pair(NamedTuple):
     """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count, nor do
     the "signs" of zeros if it has these; `patience` is how many seconds one call may take, `usual` how many
-    an ordinary one of the first program takes. `equal` says by what they are known to compute the same for all values of arrays like those
-    of ordinary draws: then none of other values is needed.
+    an ordinary one of the first program takes, `budget` how many of this process it may take on all draws at edges: what kinds are left out
+    is told. `equal` says by what they are known to compute the same for all values of arrays like those of ordinary draws: then none of
+    other values is needed.
 
     In the mode "eager", which costs no compilation, there are many more draws, programs begin anew at each kind of draws, so that what one
     leaves behind hides nothing at the next, and what they print, log and warn of counts, which under a compiler is said while it traces.
@@ -135,6 +135,7 @@ class Pair(NamedTuple):
     patience: float = 0.0
     mode: Mode = "compiled"
     usual: float = 0.0
+    budget: float = 10.0
     equal: str = ""
 
     @property
@@ -208,7 +209,7 @@ class _Comparison:
         for index in range(reached, len(self.draws)):
             kinds.setdefault(self.draws[index].kind, []).append(index)
         for kind, indices in kinds.items():
-            if time.process_time() - began > _BUDGET:
+            if time.process_time() - began > self.pair.budget:
                 self.late.append(kind.strip())
                 continue
             outcomes.update(self._run_before(indices, hear))
