@@ -1176,8 +1176,8 @@ class Interpreter:
             if name == UPDATED:
                 return as_recorded(receiver, self.tracing) if self.tracing else receiver
             entry = self.apis.method(receiver.framework, name)
-            if entry is None:
-                return UNKNOWN
+            if entry is None or (arguments.args and not entry.params and not receiver.sure):
+                return UNKNOWN  # what is given more than a tensor's method takes is another's: `np.isnan(x)` of a library imported whole
             return LibraryCall(frame, entry, receiver, arguments.args, arguments.pairs(), node).run()
         if isinstance(receiver, Sequence) and receiver.kind in ("modules", "chain"):
             entry = self.apis.class_method(self.libraries.containers[receiver.kind][0], name)

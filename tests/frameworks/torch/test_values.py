@@ -23,6 +23,13 @@ class Gram(Tensor):
 """
 
 QUIET = {
+    "what is given more than a tensor's method takes": """
+        def check(x: Tensor, lib, counts):
+            y = torch.relu(x)
+            if lib.isnan(counts) or not lib.isfinite(counts):
+                return y
+            return y if lib.sqrt(counts) > 3 else x
+        """,
     "a method of a base that the class above it hides": """
         class Base:
             def __init__(self, mask: Tensor):
@@ -198,6 +205,16 @@ QUIET = {
 }
 
 LOUD = {
+    "what is given as little as a tensor's method takes": (
+        """
+        def check(x: Tensor, other):
+            y = torch.relu(x)
+            if other.isnan().any():
+                return y
+            return y * 2
+        """,
+        ["XLA101"],
+    ),
     "as many positions as are asked for": (
         """
         def at(edges: Tensor, x: Tensor, n: float):
