@@ -550,7 +550,7 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
                 frame.report(TO_HOST, position(target), value, None, "is copied into a tensor in host memory")
         elif isinstance(member, Sequence) and member.kind == "list":
             _implicit_int(frame, target, index, ITEM)
-            rebind(frame, target.value, sequence("list", None, join(member.element, value)))
+            rebind(frame, target.value, _with_element(member, index, value))
         elif isinstance(member, Mapping):
             if isinstance(index, Const) and isinstance(index.value, str):
                 items = frame.context.items
@@ -617,6 +617,16 @@ def _is_made_here(frame: Frame, node: ir.Node) -> bool:
 def only_device(value: Value) -> bool:
     """Return whether the value may be a tensor of a framework, not numpy's."""
     return any(isinstance(member, Tensor) and member.framework != ARRAYS for member in members(value))
+
+
+def _with_element(old: Sequence, index: Value, value: Value) -> Value:
+    """The list with another element: the one that a number names, else any."""
+    number = index.value if isinstance(index, Const) else None
+    if old.items is None or type(number) is not int or not -len(old.items) <= number < len(old.items):
+        return sequence("list", None, join(old.element, value))
+    items = list(old.items)
+    items[number] = join(items[number], value)
+    return sequence("list", tuple(items), join(old.element, value))
 
 
 def with_item(old: Mapping, key: Value, value: Value) -> Value:

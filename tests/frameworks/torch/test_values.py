@@ -23,6 +23,14 @@ class Gram(Tensor):
 """
 
 QUIET = {
+    "a number beside a tensor, both given anew by their places": """
+        def total(x: Tensor, n: int):
+            kept = {}
+            kept["a"] = [torch.relu(x), n]
+            kept["a"][0] += x
+            kept["a"][1] += n
+            return max(1, kept["a"][1]) * kept["a"][0]
+        """,
     "what is given more than a tensor's method takes": """
         def check(x: Tensor, lib, counts):
             y = torch.relu(x)
@@ -205,6 +213,25 @@ QUIET = {
 }
 
 LOUD = {
+    "a tensor beside a number, given anew by its place": (
+        """
+        def total(x: Tensor, n: int):
+            kept = {}
+            kept["a"] = [torch.relu(x).sum(), n]
+            kept["a"][0] += x.sum()
+            return max(1, kept["a"][0])
+        """,
+        ["XLA106"],
+    ),
+    "a tensor put in a number's place": (
+        """
+        def total(x: Tensor, n: int):
+            kept = [n, n]
+            kept[-1] = torch.relu(x).sum()
+            return max(1, kept[1])
+        """,
+        ["XLA106"],
+    ),
     "what is given as little as a tensor's method takes": (
         """
         def check(x: Tensor, other):
