@@ -64,6 +64,10 @@ SILENT = {
         "math",
         "def collate_lines(xs: list[torch.Tensor]):\n    return [x.sum().item() for x in xs]\n",
     ),
+    "a function that is made to collate": (
+        "math",
+        "def padded(w: torch.Tensor):\n    def collate(x: torch.Tensor):\n        return (x * w).sum().item()\n    return collate\n",
+    ),
     "a method that collates": (
         "math",
         "class Rows:\n    @staticmethod\n    def _collate_fn(xs: list[torch.Tensor]):\n        return [x.sum().item() for x in xs]\n",
@@ -96,6 +100,10 @@ FOUND = {
     "a method of a class of a library of data sets that is none": (
         "monai.data",
         "class Rows(monai.data.MetaObj):\n    def f(self, x: torch.Tensor):\n        return x.sum().item()\n",
+    ),
+    "a function that is made for its caller": (
+        "math",
+        "def scaled(w: torch.Tensor):\n    def loss(x: torch.Tensor):\n        return (x * w).sum().item()\n    return loss\n",
     ),
     "a parameter that is declared": ("pandas", "def f(x: torch.Tensor):\n    return x.sum().item()\n"),
     "a method of a solver that has a test's name": (

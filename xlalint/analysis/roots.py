@@ -303,7 +303,7 @@ class Roots:
         """Enter the functions that a library's function makes and returns, alone or several: who gets them calls them."""
         for made in _functions_in(outer.returns):
             info = made.info
-            if info.ir.owner >= 0 or info in called.functions or info.module is not outer.module:
+            if info.ir.owner >= 0 or info in called.functions or info.module is not outer.module or _collates(info):
                 continue
             args = self.interpreter.standalone(info)
             if self._meets_tensors(info, args):
@@ -553,7 +553,7 @@ class Roots:
             return f"it calls `{called[0]}`, as only code on the host does"
         if self.interpreter.occasions.of(info) is Occasion.DATA:
             return "only data sets call it, as the program has it"
-        if _COLLATE in info.name.lower().split("_"):
+        if _collates(info):
             return "data loaders have it collate a batch, which is done on the host"
         reason = self._host_class(info.owner) or self._host_module(info.module)
         if reason:
@@ -689,6 +689,11 @@ def _is_test(info: FunctionInfo) -> bool:
         return False
     owner = info.owner
     return owner is None or "test" in owner.name.lower() or any("TestCase" in base for base in owner.library_bases())
+
+
+def _collates(info: FunctionInfo) -> bool:
+    """Return whether a function is called as those are that data loaders have make a batch."""
+    return _COLLATE in info.name.lower().split("_")
 
 
 def _is_handed_on(info: FunctionInfo) -> bool:
