@@ -1,6 +1,7 @@
 """XLA201, XLA204: the variance, or standard deviation, of what a mask selects → of the whole, with distances of 0 where the mask is false.
 
-PyTorch divides by the number of elements less one, but never by less than 0: of none, and of one, it gives NaN.
+PyTorch divides by the number of elements less one, but never by less than 0: of none, and of one, it gives NaN. A correction of more than 1
+is left as it is: of no more elements than that, PyTorch's gradients are infinite where those of the rewrite would be NaN.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def correction(scene: FunctionSource, call: cst.Call) -> str:
         return ""
     if name == "unbiased" and type(known.value) is bool:
         return "1" if known.value else "0"
-    return str(known.value) if name == "correction" and type(known.value) is int and known.value >= 0 else ""
+    return str(known.value) if name == "correction" and type(known.value) is int and known.value in (0, 1) else ""
 
 
 def spread(site: Site, call: cst.Call, name: str, masked: MaskedPart) -> Rewrite | NoFix:
