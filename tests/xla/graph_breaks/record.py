@@ -38,9 +38,8 @@ def observe(code: str, *, exporting: bool) -> list[str] | None:
     """The outcomes of a program without and with `fullgraph=True`, and exported; None where it does not run at all."""
     file = "<program>"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-    module = sys.modules["program"] = ModuleType(
-        "program"
-    )  # torch.export of 2.6 imports the module that globals are of
+    # torch.export of 2.6 imports the module that globals are of.
+    module = sys.modules["program"] = ModuleType("program")
     space = vars(module)
     exec(compile(code, file, "exec"), space)
     try:

@@ -54,7 +54,7 @@ def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> di
     module = frame.module
     if not steps and not _loads_on_host(frame, iterable):
         return {}
-    if not module.taught.tracks_place or not _MOVING_LOADERS.isdisjoint(module.packages):
+    if not module.taught.tracks_place or _may_prepare(module):
         return {}
     if frame.interpreter.annotations.framework(module) != "torch":
         return {}
@@ -76,6 +76,7 @@ def _loads_on_host(frame: Frame, iterable: Value) -> bool:
 
 
 def _may_prepare(module: ModuleInfo) -> bool:
+    """Return whether a module imports what moves the batches of loaders to a device, once it has prepared these."""
     return not _MOVING_LOADERS.isdisjoint(module.packages)
 
 
