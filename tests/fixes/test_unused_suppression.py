@@ -140,7 +140,7 @@ LINES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.one_of(st.lists(PIECES).map("".join), st.lists(LINES).map("".join)))
 def test_any_text_with_comments(text: str) -> None:
     raw = text.encode()

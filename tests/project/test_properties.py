@@ -19,7 +19,7 @@ from .programs import functions, modules
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TEXTS = [path.read_text() for path in sorted(FIXTURES.rglob("*.py"))]
-UNHURRIED = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+UNHURRIED = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from xlalint.project.session import Session
 from .programs import functions, modules
 from .test_incremental import CHANGES, FILES
 
-UNHURRIED = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+UNHURRIED = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 AllocationSite = Callable[[Mapping[str, str]], Session]
 
 

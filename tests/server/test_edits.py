@@ -587,7 +587,7 @@ def _outside(text: str, offset: int) -> int:
 
 # Ten thousand edits are 280 examples and take ten minutes; what is set here are others each time.
 EXAMPLES = int(os.environ.get("XLALINT_EDIT_EXAMPLES", "0"))
-USUAL, EACH, BATCH = 40, 40, 14
+USUAL, EACH, BATCH = 20, 40, 14
 
 
 def test_edits_made_by_chance(tmp_path: Path) -> None:
