@@ -289,6 +289,68 @@ def test_of_a_loop_whose_progress_has_a_name(shown: str, frequency: str) -> None
     assert finding.frequency == frequency
 
 
+@pytest.mark.parametrize(
+    ("given", "frequency"),
+    [
+        ("enumerate(x)", "nth-step"),
+        ("enumerate(x) if args.quiet else None\n    bar = enumerate(x)", "step"),
+        ("enumerate(x)\n    if args.shown: bar = tqdm(bar)", "nth-step"),
+        ("enumerate(x)\n    if args.shown: bar = tqdm(enumerate(x), total=9)", "nth-step"),
+        ("enumerate(x)\n    if args.shown: bar = args.read()", "step"),
+        ("args.read()\n    if args.shown: bar = tqdm(bar)", "step"),
+        ("enumerate(x)\n    if args.shown: bar = zip(x, range(9))", "step"),
+        ("x\n    bar = args.pairs", "step"),
+    ],
+)
+def test_of_a_loop_over_a_name_that_is_given_in_several_places(given: str, frequency: str) -> None:
+    (finding,) = check(in_steps(f"if i % 100 == 0:\n    {READ}", "for i, x in bar:", PROGRESS + given))
+    assert finding.frequency == frequency
+
+
+TRAINER = """
+import torch
+from torch import nn
+
+def divisible_by(number, by):
+    return number % by == 0
+
+class Trainer(nn.Module):
+    def __init__(self, model, optimizer, batches, every):
+        super().__init__()
+        self.model, self.optimizer, self.batches, self.every = model, optimizer, batches, every
+
+    def forward(self):
+        for turn in range(1000):
+            step = turn + 1
+            loss = self.model(next(self.batches)).sum()
+            loss.backward()
+            {}
+            if {}:
+                loss.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked", "frequency"),
+    [
+        ("self.optimizer.step()", "divisible_by(step, self.every)", "nth-step"),
+        ("self.optimizer.step()", "step % 100 == 0", "nth-step"),
+        ("self.optimizer.step()", "divisible_by(self.every, 2)", "step"),
+        ("self.optimizer.step()", "self.every", "step"),
+        ("self.seen(loss)", "step % 100 == 0", "step"),
+    ],
+)
+def test_of_a_module_that_trains_others(steps: str, asked: str, frequency: str) -> None:
+    (finding,) = check(TRAINER.format(steps, asked))
+    assert finding.frequency == frequency
+
+
+@pytest.mark.parametrize("optimizer", ["self.optimizer.step()", "self.seen(loss)"])
+def test_a_module_that_trains_others_sets_itself_up_once(optimizer: str) -> None:
+    code = TRAINER.format(optimizer, "step").replace("for turn", "self.model(self.every).sum().item()\n        for turn")
+    assert len(check(code)) == (1 if "optimizer" in optimizer else 2)
+
+
 HOOK = """
 import pytorch_lightning as pl
 

@@ -418,7 +418,7 @@ class Roots:
             given = self._find_hand_over(info)
             if self._configured(info):
                 yield Candidate(info, "named by `roots` in the configuration", 1)
-            elif name not in traced and (why := self._drives(info)):
+            elif (name not in traced or self._trains_others(info, kind)) and (why := self._drives(info)):
                 repeated = kind == _CALLED_AT_STEPS or self.interpreter.drivers.is_repeated(info)
                 whole = why == TAKES_STEP or repeated
                 yield Candidate(info, why, 2, per_turn=not whole, drives=True)
@@ -431,6 +431,14 @@ class Roots:
                 yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
             elif framework and kind not in _HOST_KINDS and self._called(info) and not self._host_side(info):
                 yield Candidate(info, TAKES_TENSORS, 2)
+
+    def _trains_others(self, info: FunctionInfo, kind: str) -> bool:
+        """Return whether a module's method trains modules in a loop of its own, and is no model: a trainer that derives from one for what
+        it offers. Where ordinary code is recorded its turns are the steps."""
+        drivers = self.interpreter.drivers
+        if kind != "module" or drivers.words.targets.isdisjoint(info.module.taught.targets):
+            return False
+        return self._find_hook(info) is None and drivers.trains_in_loop(info)
 
     def _traced_methods(self, klass: ClassInfo) -> dict[str, tuple[str, Tracer]]:
         """Names of the methods that a library base traces, with the base's short name and the tracer."""

@@ -35,7 +35,7 @@ MOVING: Final = "cpu"
 _OF_MODELS: Final = frozenset(
     ("state_dict", "load_state_dict", "parameters", "named_parameters", "modules", "eval", "train", "zero_grad")
 )
-NAMED: Final = _SHOWING | _COUNTING
+NAMED: Final = _SHOWING | _COUNTING | {"enumerate"}
 """What is called to make what a loop counts by, if that has a name of its own."""
 
 
@@ -192,6 +192,16 @@ def find_shown(name: str, body: tuple[ir.Statement, ...]) -> ir.Node | None:
     return shown[0] if len(found) == len(shown) == 1 else None
 
 
+def find_counted(node: ir.For, body: tuple[ir.Statement, ...]) -> ir.Node | None:
+    """Return what a loop goes over by a name, where all that a body assigns the name counts the turns alike: `bar = enumerate(data)` in one
+    branch, `bar = tqdm(enumerate(data))` in the other; None where it does not."""
+    name = _name_of(node.iterable)
+    given = [one for one in ir.walk(body) if type(one) is ir.Assign and any(_name_of(to) == name for to in one.targets)]
+    over = [one.value for one in given if _name_of(_shown_in(one.value)) != name]
+    counted = {_names_counted_by(node.target, one) for one in over}
+    return over[0] if len(counted) == 1 and frozenset() not in counted else None
+
+
 def find_source(loop: ir.For) -> ir.Node:
     """Return what a loop goes over, without what counts its turns or shows them: `loader` of `enumerate(tqdm(loader))`."""
     over = loop.iterable
@@ -305,6 +315,7 @@ __all__ = [
     "blocks",
     "counts_to_few",
     "entering",
+    "find_counted",
     "find_owners",
     "find_shown",
     "find_source",

@@ -121,6 +121,10 @@ class DrivenBody:
             return Role.OPTIMIZES
         return Role.LEADS if self._calls.loops else Role.NONE
 
+    def trains_in_loop(self) -> bool:
+        """Return whether each turn of a loop takes a whole step of training."""
+        return any(self._is_step(set(self._effects(loop.body))) for loop in _loops(self._body))
+
     def accumulates(self) -> bool:
         """Return whether nothing in the body steps an optimizer: loops that go backward may make the parts of one step."""
         effects = set(self._effects(self._body))
@@ -352,6 +356,10 @@ class Drivers:
         """Return what a call of a function does to the device."""
         self._work_out()
         return self._roles.get(info, Role.NONE)
+
+    def trains_in_loop(self, info: FunctionInfo) -> bool:
+        """Return whether a function holds a loop that takes whole steps of training."""
+        return self.role(info) is Role.LOOPS and self._body_of(info).trains_in_loop()
 
     def drives_module(self, module: ModuleInfo) -> bool:
         """Return whether a module's own statements, those of a script or a notebook, hold a loop over steps or epochs."""

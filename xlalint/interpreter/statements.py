@@ -39,6 +39,7 @@ from xlalint.interpreter.device_loops import (
     NAMED,
     Loop,
     counts_to_few,
+    find_counted,
     find_shown,
     is_long,
     loops,
@@ -52,7 +53,6 @@ from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, device_tensor, is_on_host, join_into
 from xlalint.interpreter.frame_state import LoopTurns
-from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.loop_names import names_taken_over, table_rewritten
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
@@ -511,8 +511,8 @@ def _spell_out(frame: Frame, node: ir.For) -> ir.For:
     if type(over) is not ir.Name or NAMED.isdisjoint(calls):
         return node
     body = body_of(frame)
-    stands_for = find_shown(over.id, body) or assigned_once(over, body)
-    return node if stands_for is over else msgspec.structs.replace(node, iterable=stands_for)
+    stands_for = find_shown(over.id, body) or find_counted(node, body)
+    return node if stands_for is None else msgspec.structs.replace(node, iterable=stands_for)
 
 
 def _turns(frame: Frame, node: Loop) -> bool:
