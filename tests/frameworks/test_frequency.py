@@ -347,7 +347,9 @@ def test_of_a_module_that_trains_others(steps: str, asked: str, frequency: str) 
 
 @pytest.mark.parametrize("optimizer", ["self.optimizer.step()", "self.seen(loss)"])
 def test_a_module_that_trains_others_sets_itself_up_once(optimizer: str) -> None:
-    code = TRAINER.format(optimizer, "step").replace("for turn", "self.model(self.every).sum().item()\n        for turn")
+    code = TRAINER.format(optimizer, "step").replace(
+        "for turn", "self.model(self.every).sum().item()\n        for turn"
+    )
     assert len(check(code)) == (1 if "optimizer" in optimizer else 2)
 
 

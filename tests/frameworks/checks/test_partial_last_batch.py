@@ -59,6 +59,21 @@ FOUND = {
         ["XLA402:info"],
     ),
     "one that shuffles what is held back": ("DataLoader(val_ds, batch_size=8, shuffle=True)", ["XLA402:info"]),
+    "one that is named for what is held back": ("test_loader = DataLoader(ds, 8, shuffle=True)", ["XLA402:info"]),
+    "one that is named for that in one word": ("self.valdataloader = DataLoader(ds, 8, shuffle=True)", ["XLA402:info"]),
+    "one that a function makes of that name": (
+        "def val_dataloader():\n    return DataLoader(ds, 8, shuffle=True)",
+        ["XLA402:info"],
+    ),
+    "one that is named for it, and trained on": (
+        "test_loader = DataLoader(ds, 8, shuffle=True)\nfor x in test_loader:\n    loss(x).backward()",
+        ["XLA402:warning"],
+    ),
+    "one that is named for training and testing": (
+        "train_test_loader = DataLoader(ds, 8, shuffle=True)",
+        ["XLA402:warning"],
+    ),
+    "one of another name": ("latest_loader = DataLoader(ds, 8, shuffle=True)", ["XLA402:warning"]),
     "one that shuffles a split": ("DataLoader(parts['test'], batch_size=8, shuffle=True)", ["XLA402:info"]),
     "one that shuffles what is made of a part that is held back": (
         "DataLoader(Shapes(partition='test'), batch_size=8, shuffle=True)\nDataLoader(Shapes('.', 'val'), 8, shuffle=True)",

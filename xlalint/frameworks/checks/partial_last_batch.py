@@ -28,6 +28,7 @@ _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Itera
 # Samplers that give each example once, and how many arguments they have as long as they do.
 _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _HELD_BACK = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout"))
+_LOADER = re.compile("(data)?loader$")
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -70,8 +71,12 @@ def _reads_for_training(call: CallSite) -> bool:
     examples = call.node_of("dataset", 0)
     if examples is not None and (_names_held_back(spelling(examples)) or _is_held_back(call.frame, examples)):
         return False
+    if _feeds_training(call):
+        return True
+    if _is_named_for_held_back(call):
+        return False
     shuffle = call.value("shuffle", 2)
-    if (shuffle is not None and FALSE not in members(shuffle)) or _feeds_training(call):
+    if shuffle is not None and FALSE not in members(shuffle):
         return True
     if call.lacks("sampler", 3):
         return shuffle is None and examples is not None and "train" in spelling(examples).lower()
@@ -93,9 +98,19 @@ def _feeds_training(call: CallSite) -> bool:
     )
 
 
+def _is_named_for_held_back(call: CallSite) -> bool:
+    """Return whether a loader is given a name, or made by a function of one, that says it is for data held back from training:
+    `val_loader = DataLoader(…)`, `def test_dataloader(self)`."""
+    function = call.frame.function
+    given = (one for one in ir.walk(body_of(call.frame)) if type(one) is ir.Assign and one.value == call.node)
+    names = [spelling(target) for one in given for target in one.targets]
+    return any(map(_names_held_back, names if function is None else [*names, function.name]))
+
+
 def _names_held_back(spelled: str) -> bool:
-    """Return whether an expression names data that is held back from training: `val_set`, `self.test_data`, `splits["validation"]`."""
-    words = set(re.split(r"[^a-z]+", spelled.lower()))
+    """Return whether an expression names data that is held back from training, or a loader of it: `val_set`, `self.test_data`,
+    `splits["validation"]`, `testloader`."""
+    words = {_LOADER.sub("", word) for word in re.split(r"[^a-z]+", spelled.lower())}
     return not _HELD_BACK.isdisjoint(words) and not any("train" in word for word in words)
 
 
