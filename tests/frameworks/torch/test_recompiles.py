@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Loud
 
 HEAD = """
+import math
 import random
 import numpy as np
 import torch
@@ -34,6 +35,17 @@ SILENT = {
     "a counter in arithmetic": """
         self.step += 1
         return x * self.step + y / (self.step + 1) - 0.9 ** self.step
+        """,
+    "a drawn number of turns that draw numbers": """
+        angles, low = [], np.random.uniform(0, 1)
+        n = np.random.randint(4, 12)
+        for i in range(n):
+            if i % 2 == 0:
+                angle = 2 * math.pi - np.random.uniform(low, 1)
+            else:
+                angle = min(float(i), random.random())
+            angles.append(angle)
+        return x
         """,
     "a counter that is set back": """
         self.step = 0
@@ -133,6 +145,26 @@ FOUND = {
         self.step += 1
         for _ in range(self.step):
             x = x * 2
+        return x
+        """,
+        ["XLA403"],
+    ),
+    "a drawn number of turns that read a list of tensors": (
+        """
+        parts = [x]
+        n = random.randint(1, 5)
+        for _ in range(n):
+            parts = [*parts, parts[-1] * 2]
+        return sum(parts)
+        """,
+        ["XLA403"],
+    ),
+    "a drawn number of turns that call something unknown": (
+        """
+        from elsewhere import refine
+        n = random.randint(1, 5)
+        for _ in range(n):
+            done = refine()
         return x
         """,
         ["XLA403"],

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import (
+    ARRAYS,
     TRUE,
     UNKNOWN,
     Const,
     Function,
     Host,
+    LibrarySymbol,
     Sequence,
     Tensor,
     Value,
@@ -29,6 +31,7 @@ from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.torch.moved_parts import moves_cuts
 from xlalint.interpreter.device_loops import blocks, last_name, loops
 from xlalint.interpreter.frame import body_of, made_by
+from xlalint.interpreter.loop_names import names_bound
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.interpreter.subscripts import BOUND_IN_GRAPH
 from xlalint.lowering import ir
@@ -63,6 +66,8 @@ _NOT_ON_TPU: Final = (("torch_tpu", "off"),)
 _ON_TPU_ALONE: Final = (("torch_xla", "off"), ("torch_compile", "off"))
 _NOT_COMPILED: Final = (("torch_compile", "off"),)
 _TURN: Final = "turn"
+# What makes numbers, lists and arrays of the host.
+_ON_HOST: Final = frozenset(("builtins", "math", "numpy", "random"))
 _COMPILE: Final = "compile"
 _TPU: Final = "torch_tpu"
 _RESHAPED_IN_PLACE: Final = frozenset(("squeeze_", "unsqueeze_"))
@@ -303,7 +308,8 @@ def _check_offsets(call: LibraryCall) -> None:
 
 
 def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
-    """Report a loop whose number of turns is another one at each step, where it does more than call something."""
+    """Report a loop whose number of turns is another one at each step, where it does more than call something, and than count and draw
+    numbers of the host."""
     counter = node.iterable
     if not (type(counter) is ir.Call and type(counter.func) is ir.Name and counter.func.id == "range"):
         return
@@ -311,10 +317,31 @@ def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
         return
     for bound in counter.args:
         if isinstance(bound, (ir.Name, ir.Attr)) and changes(frame.eval(bound)):
+            if not _may_compute(frame, node):
+                return
             frame.note(
                 "XLA403", position(bound), "torch", spelling(bound), "each iteration of the loop is part of the graph"
             )
             return
+
+
+def _may_compute(frame: Frame, loop: ir.For) -> bool:
+    """Return whether a loop reads a name that may stand for more than numbers, texts and arrays of the host, and what makes these."""
+    read = {one.id for one in ir.walk(loop.body) if type(one) is ir.Name}
+    bound = _find_bound(loop.body) | names_bound(loop.target)
+    return any(not _is_for_host(frame.lookup(name)) for name in sorted(read) if name in frame.env or name not in bound)
+
+
+def _is_for_host(value: Value) -> bool:
+    if type(value) is Sequence:
+        return all(map(_is_for_host, value.items)) if value.items is not None else _is_for_host(value.element)
+    if type(value) is LibrarySymbol:
+        return value.name.partition(".")[0] in _ON_HOST
+    if type(value) is Tensor:
+        return value.framework == ARRAYS
+    return all(
+        type(one) is Host or type(one) is Const or (one is not value and _is_for_host(one)) for one in members(value)
+    )
 
 
 def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env, ...]) -> None:
@@ -326,16 +353,16 @@ def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env,
         return
     if frame.interpreter.annotations.framework(frame.module) != "torch":
         return  # what other frameworks trace is drawn once
-    given = (env.get(name, UNKNOWN) for env in after for name in _find_bound(node))
+    given = (env.get(name, UNKNOWN) for env in after for name in _find_bound((*node.body, *node.orelse)))
     if len(after) < 2 or any(_on_device(one) for value in given for one in (value, *tensors(value))):
         frame.statement = node.at
         frame.note("XLA403", position(compared), "torch", spelling(compared), "", "choice", _NOT_ON_TPU)
 
 
-def _find_bound(node: ir.If) -> set[str]:
-    """The names and attributes that a branch gives a value, or elements."""
+def _find_bound(body: tuple[ir.Statement, ...]) -> set[str]:
+    """The names and attributes that statements give a value, or elements."""
     found: set[str] = set()
-    for one in ir.walk((*node.body, *node.orelse)):
+    for one in ir.walk(body):
         targets = one.targets if type(one) is ir.Assign else ()
         targets = (one.target,) if isinstance(one, (ir.AugAssign, ir.AnnAssign)) else targets
         for target in targets:
