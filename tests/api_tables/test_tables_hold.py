@@ -34,6 +34,7 @@ ELSEWHERE = {
         "torch.nn._WeightedLoss",
         "torch.linalg.matrix_sqrth",  # of newer releases, as the next: TorchTPU's are
         "torch.linalg.polar",
+        "torch.Tensor.tpu",  # TorchTPU's
         "torch.utils.tensorboard.SummaryWriter",
         "torch_xla.amp.GradScaler",
         "torch_xla.core.xla_model.get_ordinal",

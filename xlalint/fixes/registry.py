@@ -30,6 +30,7 @@ from xlalint.fixes.config import (
     tpu_compile_option,
     tpu_device_index,
     tpu_initialisation,
+    tpu_tensor_to_numpy,
     trainer_xla_options,
 )
 from xlalint.fixes.control_flow import (
@@ -231,6 +232,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA522": (torch_tpu_api.use_accelerator,),
     "XLA523": (compiled_optimizer.count_on_device,),
     "XLA524": (tpu_device_index.own_device,),
+    "XLA528": (tpu_tensor_to_numpy.copied_first,),
     "XLA527": (
         torch_xla_on_tpu.use_tpu,
         torch_xla_on_tpu.drop_barrier,

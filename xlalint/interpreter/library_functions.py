@@ -65,11 +65,18 @@ def call_external(interpreter: Interpreter, frame: Frame, name: str, arguments: 
 
 
 def _as_tensors(frame: Frame, name: str, args: list[Value], node: ir.Call) -> list[Value]:
-    """The arguments of what takes nothing but tensors: one of which nothing else is known is such, from then on."""
-    framework = frame.libraries.of_tensors.get(name, "")
-    if not framework or not args or args[0] is not UNKNOWN:
+    """The arguments of what takes nothing but tensors: one of which nothing else is known is such, from then on. So is the dtype of what
+    takes no other."""
+    framework, dtype = frame.libraries.of_tensors.get(name, ("", ""))
+    if not framework or not args:
         return args
-    shown = tensor(framework, sure=False)
+    given = args[0]
+    if given is UNKNOWN:
+        shown = tensor(framework, dtype, sure=False)
+    elif dtype and type(given) is Tensor and given.framework == framework and not given.dtype:
+        shown = tensor(framework, dtype, given.rank, given.place, given.sure, given.static)
+    else:
+        return args
     if node.args and type(node.args[0]) is ir.Name:
         frame.refine(node.args[0].id, shown)
     return [shown, *args[1:]]

@@ -115,7 +115,8 @@ class Semantics:
 
     - `functions` run calls that tables cannot express, by dotted name. `results` say what calling an object gives where the table does
       not know. `annotated` is what annotations stand for. `factories` make a tensor of host values, `elementwise` keep an array's shape,
-      `of_tensors` take nothing but tensors. `folded` give what a compiler knows where it knows what they are given.
+      `of_tensors` take nothing but tensors, of the dtype that is named, if one is. `folded` give what a compiler knows where it knows
+      what they are given.
     - `containers` are the classes of each kind of module container, the class of their methods first. `not_tensors` are (beginnings of)
       classes of which no tensor is an instance. `tests` are functions that ask whether something is a tensor.
     - `tapes` and `graphs` are the context managers that record for a gradient, and under which a separate graph is filled. Under
@@ -206,7 +207,7 @@ class Semantics:
         annotated: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
         factories: frozenset[str] = frozenset(),
         elementwise: frozenset[str] = frozenset(),
-        of_tensors: frozenset[str] = frozenset(),
+        of_tensors: Mapping[str, str] = MappingProxyType({}),
         folded: frozenset[str] = frozenset(),
         containers: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
         not_tensors: tuple[str, ...] = (),
@@ -375,7 +376,7 @@ class Libraries:
         self.factories = _union([one.factories for one in everything])
         self.elementwise = _union([one.elementwise for one in everything])
         self.folded = _union([one.folded for one in everything])
-        self.of_tensors = {name: one.name for one in everything for name in one.of_tensors}
+        self.of_tensors = {name: (one.name, dtype) for one in everything for name, dtype in one.of_tensors.items()}
         self.containers = {kind: names for one in everything for kind, names in one.containers.items()}
         self.not_tensors = tuple([name for one in everything for name in one.not_tensors])
         self.tests = {name: one.name for one in everything for name in one.tests}

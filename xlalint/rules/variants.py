@@ -64,5 +64,5 @@ FULLGRAPH: Final = "fullgraph"
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 
-WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED))
+WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED, FULLGRAPH))
 """What fails or gives wrong results. Of several variants at one place it comes before what is slow."""

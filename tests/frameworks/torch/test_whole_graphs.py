@@ -80,3 +80,29 @@ def test_raises(body: str, code: str) -> None:
 def test_by_a_call() -> None:
     assert not found_in(made("x = x[x > 0]", after="compiled = torch.compile(step, fullgraph=True)"))
     assert found_in(made("x = x[x > 0]", after="compiled = torch.compile(step)"))
+
+
+TPU_RAISES = {
+    **{name: one for name, one in CAPTURED.items() if one[1] != "XLA301"},
+    "a branch": RAISES["a branch"],
+    "a size": ("x = x[: n.max()]", "XLA206"),
+    "counts": ("x = torch.bincount(n)", "XLA207"),
+}
+
+
+@pytest.mark.parametrize(("body", "code"), TPU_RAISES.values(), ids=TPU_RAISES)
+def test_tpu_takes_no_such_graph(body: str, code: str) -> None:
+    found = found_in(made(body, WHOLE), target="torch_tpu")
+    assert "TorchTPU's compiler raises an exception" in found[code]
+
+
+@pytest.mark.parametrize("decorator", ["@torch.compile", "@torch.compile(fullgraph=False)"])
+@pytest.mark.parametrize(("body", "code"), TPU_RAISES.values(), ids=TPU_RAISES)
+def test_tpu_breaks_the_graph(body: str, code: str, decorator: str) -> None:
+    assert "raises an exception" not in found_in(made(body, decorator), target="torch_tpu")[code]
+
+
+def test_tpu_of_what_runs_at_once_too() -> None:
+    """Of a function that is compiled whole and called by itself, what raises is told."""
+    text = made("x = x[x > 0]", after="step(torch.ones(2), torch.ones(2))\nwhole = torch.compile(step, fullgraph=True)")
+    assert "raises an exception" in found_in(text, target="torch_tpu")["XLA201"]

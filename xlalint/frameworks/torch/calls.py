@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.frameworks.torch import distributions
 from xlalint.frameworks.torch.cuda_devices import lacks_one
+from xlalint.frameworks.torch.tpu_tensors import is_on_tpu
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.device_loops import last_name
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _CAPTURED: Final = (("torch_compile", "off"),)
 _MOVING: Final = frozenset(("to", "type_as"))
+_TPU_TARGET: Final = "torch_tpu"
 _BREAKS: Final = (("torch_compile", "warning"),)
 
 
@@ -200,7 +202,13 @@ def withholds(call: LibraryCall, spec: Spec) -> bool:
     """Return whether a call does not do what a table says of it: the program has set it not to, or could not have run so."""
     if spec.returns.kind == "hostlike" and call.frame.module.taught.tracks_place and lacks_one(call.frame):
         return True  # nothing is on a device then
-    return distributions.withholds(call, spec) or _is_in_host_memory(call, spec)
+    return distributions.withholds(call, spec) or _is_refused(call, spec) or _is_in_host_memory(call, spec)
+
+
+def _is_refused(call: LibraryCall, spec: Spec) -> bool:
+    """Return whether a call takes a tensor for an array that is surely on a TPU: it raises, and a rule of its own says so."""
+    of_array = spec.variant == "numpy" and _TPU_TARGET in call.frame.module.taught.targets
+    return of_array and any(is_on_tpu(call.frame, node) for _, node in _list_converted(call))
 
 
 def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
@@ -348,9 +356,9 @@ FACTORIES: Final = frozenset(
         "zeros",
     ]
 )
-# What takes nothing but tensors: an argument of which nothing else is known is one.
-OF_TENSORS: Final = frozenset(
-    f"torch.{name}"
+# What takes nothing but tensors: an argument of which nothing else is known is one; of integers, where nothing else will do.
+OF_TENSORS: Final = {
+    f"torch.{name}": "i" if name in ("bincount", "nn.functional.one_hot") else ""
     for name in (
         "unique",
         "unique_consecutive",
@@ -371,7 +379,7 @@ OF_TENSORS: Final = frozenset(
         "masked_select",
         "nn.functional.one_hot",
     )
-)
+}
 
 FUNCTIONS: Final[dict[str, Special]] = {
     "torch.nn.TransformerEncoder": _encoder,

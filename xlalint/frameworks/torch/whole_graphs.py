@@ -1,7 +1,8 @@
 """Say what changes where `torch.compile` is told to make one graph of all: `fullgraph=True`.
 
 What would end the graph is an error then; and from torch 2.10 on, of what was run, Dynamo makes reads of values and sizes that depend on
-them a part of the graph, at which it ends the graph otherwise. Run on torch 2.9.1, which does not, and on 2.10.0 to 2.14.1.
+them a part of the graph, at which it ends the graph otherwise. Run on torch 2.9.1, which does not, and on 2.10.0 to 2.14.1. TorchTPU's
+compiler (0.2.0 with torch 2.14.1) takes no such graph: it raises at each of them.
 """
 
 from __future__ import annotations
@@ -19,15 +20,20 @@ if TYPE_CHECKING:
     from xlalint.rules.policy import Policy
 
 _TARGET: Final = "torch_compile"
-_OTHERS: Final = ("torch_xla", "torch_tpu")
+_TPU: Final = "torch_tpu"
+_OF_TORCH: Final = frozenset((_TARGET, _TPU, "torch_xla"))
 _CAPTURES_SINCE: Final = (2, 10)
+_CAPTURES_NOTHING: Final = (0,)
 
 
 def whole_graph(module: ModuleInfo, asked: Value | None) -> tuple[int, ...]:
     """Return the release for which a module is judged, where it asks for one graph of all."""
-    targets = module.taught.targets
-    judged = _TARGET in targets and not any(other in targets for other in _OTHERS)
-    return module.taught.release if judged and asked is TRUE else ()
+    if asked is not TRUE:
+        return ()
+    judged = _OF_TORCH.intersection(module.taught.targets)
+    if judged == {_TPU}:
+        return _CAPTURES_NOTHING
+    return module.taught.release if judged == {_TARGET} else ()
 
 
 def variant_under(tracer: Tracer, pending: PendingHazard, policy: Policy) -> str | None:
