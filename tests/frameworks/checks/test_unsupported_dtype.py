@@ -159,7 +159,8 @@ PRODUCTS = {
 
 @pytest.mark.parametrize(("code", "expected"), PRODUCTS.values(), ids=PRODUCTS)
 def test_torchtpu_has_no_products_of_integers(code: str, expected: list[str]) -> None:
-    text = "import torch\nimport torch.nn.functional as F\nfrom torch import Tensor\n\n\ndef f(x: Tensor, y: Tensor):\n    ids = torch.arange(8, device='tpu')\n"
+    text = "import torch\nimport torch.nn.functional as F\nfrom torch import Tensor\n\n\n"
+    text += "def f(x: Tensor, y: Tensor):\n    ids = torch.arange(8, device='tpu')\n"
     text += f"    return {code}\n"
     report = check_text(text, "f.py", Settings(target="torch_tpu"))
     assert [one.code for one in report.findings if one.code == "XLA603"] == expected
