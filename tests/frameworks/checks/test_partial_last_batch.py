@@ -252,3 +252,15 @@ def test_what_an_option_asks_for_is_information() -> None:
     """
     assert found(TORCH + dedent(text.format("held")), severities=True) == ["XLA402:warning", "XLA402:info"]
     assert found(TORCH + dedent(text.format("other")), severities=True) == ["XLA402:warning", "XLA402:warning"]
+
+
+@pytest.mark.parametrize(("default", "expected"), [("1", []), ("4", ["XLA402"])])
+def test_what_mostly_is_a_batch_of_one_leaves_no_rest(default: str, expected: list[str]) -> None:
+    text = f"""
+    import argparse
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--batch_size", type=int, default={default})
+    args = parser.parse_args()
+    DataLoader(ds, batch_size=args.batch_size, shuffle=True)
+    """
+    assert found(TORCH + dedent(text)) == expected

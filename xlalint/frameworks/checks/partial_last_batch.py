@@ -14,6 +14,7 @@ from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, calls_any, consumer, surely
 from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
+from xlalint.frameworks.checks.option_defaults import default_of
 from xlalint.interpreter.device_loops import find_source, last_name
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import spelling
@@ -38,7 +39,9 @@ def check_data_loader(call: CallSite) -> None:
     if not _may_leave_a_rest(call, "drop_last", 8) or not call.lacks("batch_sampler", 4):
         return
     size = call.value("batch_size", 1)
-    if size is None or _is_one(size) or call.lacks("batch_size", 1) or _iterable(call.value("dataset", 0)):
+    if size is None or _is_one(size) or _is_one(default_of(call.frame, call.node_of("batch_size", 1))):
+        return
+    if call.lacks("batch_size", 1) or _iterable(call.value("dataset", 0)):
         return
     if not call.lacks("sampler", 3) and _never_ends(call.value("sampler", 3)):
         return
@@ -202,7 +205,7 @@ def _may_leave_a_rest(call: CallSite, keyword: str, index: int) -> bool:
     return call.lacks(keyword, index) or surely(call.value(keyword, index), FALSE)
 
 
-def _is_one(size: Value) -> bool:
+def _is_one(size: Value | None) -> bool:
     return isinstance(size, Const) and size.value == 1
 
 

@@ -356,6 +356,23 @@ FACTORIES: Final = frozenset(
         "zeros",
     ]
 )
+# What makes a tensor, on a device that it is told: those, what copies data, and what takes its shape of another tensor.
+MAKERS: Final = FACTORIES | {
+    f"torch.{name}"
+    for name in (
+        "as_tensor",
+        "asarray",
+        "empty_like",
+        "full_like",
+        "ones_like",
+        "rand_like",
+        "randint_like",
+        "randn_like",
+        "tensor",
+        "zeros_like",
+    )
+}
+MAKING_METHODS: Final = ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
 # What takes nothing but tensors: an argument of which nothing else is known is one; of integers, where nothing else will do.
 OF_TENSORS: Final = {
     f"torch.{name}": "i" if name in ("bincount", "nn.functional.one_hot") else ""

@@ -27,6 +27,9 @@ IN_ORDER = {
 FOUND = {
     "loaded": ('torch.load("a.pt", map_location="tpu:1")', "error"),
     "made": ('torch.ones(2, device="tpu:1")', "warning"),
+    "made of data": ('torch.tensor([1], device="tpu:1")', "warning"),
+    "made as another is": ('torch.zeros_like(model.weight, device="tpu:1")', "warning"),
+    "made by another": ('model.weight.new_zeros(2, device="tpu:1")', "warning"),
     "moved": ('model.to("tpu:3")', "warning"),
     "a device": ('torch.device("tpu:2")', "warning"),
     "the default": ('torch.set_default_device("tpu:1")', "warning"),

@@ -18,7 +18,7 @@ from xlalint.frameworks.checks.call_site import (
     surely,
 )
 from xlalint.frameworks.torch import cuda_devices
-from xlalint.frameworks.torch.calls import FACTORIES
+from xlalint.frameworks.torch.calls import MAKERS, MAKING_METHODS
 from xlalint.frameworks.torch.self_tests import tries_itself
 from xlalint.interpreter.spelling import position
 
@@ -154,7 +154,7 @@ def check_device(call: CallSite) -> None:
         _report(call, call.spelled, _NAMES_GPU, 0, "", _unless_named_above(call, "type", 0))
 
 
-@asks_about("torch", *sorted(FACTORIES), beside="device")
+@asks_about("torch", *sorted(MAKERS), methods=MAKING_METHODS, beside="device")
 def check_factory(call: CallSite) -> None:
     """`torch.zeros(2, device="cuda")`."""
     device = call.constant("device")

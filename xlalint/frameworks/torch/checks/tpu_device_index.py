@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asks_about
-from xlalint.frameworks.torch.calls import FACTORIES
+from xlalint.frameworks.torch.calls import MAKERS, MAKING_METHODS
 
 _LANDS = "the process has one TPU, and the tensor is on that: it is `tpu:0`"
 _RAISES = "the process has one TPU: to load there raises ValueError"
@@ -32,7 +32,7 @@ def check_to(call: CallSite) -> None:
         _report(call, "device", 0, _LANDS, "silent")
 
 
-@asks_about("torch", *sorted(FACTORIES), beside="device")
+@asks_about("torch", *sorted(MAKERS), methods=MAKING_METHODS, beside="device")
 def check_factory(call: CallSite) -> None:
     """`torch.zeros(2, device="tpu:1")`."""
     if _is_another(call.constant("device")):
