@@ -17,6 +17,7 @@ from xlalint.fixes.config import (
     device_loader,
     donation,
     fp16_on_tpu,
+    gpu_tensor_types,
     jit_compile_on_tpu,
     late_configuration,
     local_path_on_tpu,
@@ -214,6 +215,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         cuda_on_xla.ask_by_flag,
         cuda_on_xla.drop_choice,
         cuda_on_xla.use_accelerator,
+        gpu_tensor_types.make_on_tpu,
         cuda_on_xla.choose_tpu,
         cuda_on_xla.name_where_assigned,
         cuda_on_xla.name_device,
@@ -236,6 +238,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     "XLA527": (
         torch_xla_on_tpu.use_tpu,
         torch_xla_on_tpu.drop_barrier,
+        torch_xla_on_tpu.drop_setting,
         torch_xla_on_tpu.step_optimizer,
         torch_xla_on_tpu.call_as_it_is,
         torch_xla_on_tpu.call_at_once,

@@ -59,7 +59,7 @@ LEFT_ALONE_ON_TPU = {
     ),
     "a choice of types of tensors": (
         "kind = torch.cuda.FloatTensor if args.cuda else torch.FloatTensor\nmodel.to('tpu')\n",
-        "depends on",
+        "otherwise",
     ),
     "a flag that chooses types of tensors": (
         "fast = torch.cuda.is_available()\nkind = torch.cuda.FloatTensor if fast else torch.FloatTensor\n"

@@ -26,12 +26,23 @@ FIXED = {
     "bound again": (f"{OPT}model = model.to('xla')\nprint(opt)\n", f"model = model.to('xla')\n{OPT}print(opt)\n"),
     "with more between": (f"{OPT}print(1)\nmodel.to('xla')\n", f"print(1)\nmodel.to('xla')\n{OPT}"),
 }
+UP = "plan = Plan(opt)\n"
+FIXED |= {
+    "used between": (f"{OPT}{UP}model.to('xla')\n", f"model.to('xla')\n{OPT}{UP}"),
+    "used between, and bound again": (
+        f"{OPT}{UP}model.total = 3\n# train\nmodel = model.to('xla')\nprint(opt)\n",
+        f"model = model.to('xla')\n{OPT}{UP}model.total = 3\n# train\nprint(opt)\n",
+    ),
+}
 LEFT_ALONE = {
     "an object's, used between": KEEPER.format(between=f"{KEPT}        print(self.opt)\n{MOVED}", shown="pass"),
     "an object's, used by what is called between": KEEPER.format(
         between=f"{KEPT}{SHOWN}{MOVED}", shown="print(self.opt)"
     ),
-    "used between": f"{OPT}print(opt)\nmodel.to('xla')\n",
+    "used between, where the device is found": f"{OPT}{UP}device = find()\nmodel.to(device)\n",
+    "used between, where devices are found": f"{OPT}{UP}device, rank = find()\nmodel.to(device)\n",
+    "used between, in a block": f"{OPT}if ready:\n    print(opt)\nmodel.to('xla')\n",
+    "used between, with a comment": f"{OPT}{UP}model.to('xla')  # now\n",
     "in a block": f"{OPT}if ready:\n    model.to('xla')\n",
     "a comment": "opt = optim.SGD(model.parameters(), lr=0.1)  # slow\nmodel.to('xla')\n",
 }

@@ -48,6 +48,11 @@ FIXED = {
         "for x in batches:\n    opt.step()\n",
         "unsafe",
     ),
+    "a mode": (
+        "def main():\n    torch_xla.experimental.eager_mode(True)\n    run()\n",
+        "def main():\n    run()\n",
+        "unsafe",
+    ),
     "a step": ("xm.optimizer_step(opt)\n", "opt.step()\n", "unsafe"),
     "a step with a barrier": ("xm.optimizer_step(opt, barrier=True)\n", "opt.step()\n", "unsafe"),
     "a step that is compiled": (

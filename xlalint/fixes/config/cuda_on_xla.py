@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 
 import libcst as cst
 
+from xlalint.fixes.config.gpu_tensor_types import all_are_chosen
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.arguments import left_out
 from xlalint.fixes.toolkit.dataflow import binds
@@ -310,8 +311,9 @@ def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
 
 
 def _has_gpu_tensors(scene: FunctionSource) -> bool:
-    """Return whether a file uses types of tensors on a GPU, `torch.cuda.FloatTensor`: a flag that chooses them asks for GPUs alone."""
-    return _GPU_TENSOR.search(scene.document.text) is not None
+    """Return whether a file uses types of tensors on a GPU, `torch.cuda.FloatTensor`: a flag that chooses them asks for GPUs alone, unless
+    what they make is moved."""
+    return _GPU_TENSOR.search(scene.document.text) is not None and not all_are_chosen(scene)
 
 
 def _questions(scene: FunctionSource, test: cst.BaseExpression) -> list[cst.Call]:

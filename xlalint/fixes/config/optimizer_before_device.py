@@ -13,7 +13,8 @@ _APART = NoFix("create the optimizer after the model was moved")
 
 
 def behind(site: Site) -> Rewrite | NoFix | None:
-    """`opt = SGD(model.parameters())`, `model.to(device)` → the other way round."""
+    """`opt = SGD(model.parameters())`, `model.to(device)` → the other way round. Where the optimizer is used in between, the model is moved
+    up."""
     scene, node = site.scene, site.node
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
@@ -25,6 +26,11 @@ def behind(site: Site) -> Rewrite | NoFix | None:
         return _APART
     optimizer = before[0]
     between = block[block.index(optimizer) + 1 : place]
+    used_between = _list_assigned(scene, optimizer) & {
+        scene.code(one) for each in between for one in scene.descend(each, cst.Name)
+    }
+    if used_between and _may_go_up(scene, line, (optimizer, *between)):
+        return _moved_up(scene, line, optimizer)
     names = _list_assigned(scene, optimizer)
     used = {scene.code(name) for one in (*between, line) for kind in _KINDS for name in scene.descend(one, kind)}
     if (
@@ -45,6 +51,29 @@ def behind(site: Site) -> Rewrite | NoFix | None:
     return Rewrite(
         "Create the optimizer after the move",
         (Replacement(start, stop, ""), Replacement(place_after, place_after, text)),
+        "the optimizer should train the moved model",
+    )
+
+
+def _may_go_up(scene: FunctionSource, line: cst.SimpleStatementLine, passed: tuple[cst.CSTNode, ...]) -> bool:
+    """Return whether a model may be moved in front of statements: they are simple ones, and assign nothing that the move takes."""
+    taken = {scene.code(one) for kind in _KINDS for one in scene.descend(line, kind)}
+    targets = [target.target for one in passed for target in scene.descend(one, cst.AssignTarget)]
+    plain = all(isinstance(one, cst.SimpleStatementLine) for one in passed) and len(line.body) == 1
+    unpacks = any(isinstance(one, (cst.Tuple, cst.List)) for one in targets)
+    trails = line.trailing_whitespace.comment is not None
+    return plain and not unpacks and not trails and not taken & {scene.code(one) for one in targets}
+
+
+def _moved_up(scene: FunctionSource, line: cst.SimpleStatementLine, optimizer: cst.CSTNode) -> Rewrite:
+    (start, end), before = scene.span(line), scene.span(optimizer)[0]
+    text, newline = scene.document.text, scene.document.newline
+    begin = text.rfind("\n", 0, start) + 1
+    stop = text.find("\n", end) + 1 or len(text)
+    first = f"{text[start:end].strip()}{newline}{scene.indent(optimizer)}"
+    return Rewrite(
+        "Move the model first",
+        (Replacement(before, before, first), Replacement(begin, stop, "")),
         "the optimizer should train the moved model",
     )
 

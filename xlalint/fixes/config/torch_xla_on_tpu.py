@@ -12,6 +12,11 @@ from xlalint.fixes.toolkit.text import atom, last_name, stands_alone
 
 _OWN = "the process's TPU is meant"
 _ONE = "gradients need no sum over processes, or `DistributedDataParallel` makes it"
+# Settings that TorchTPU has no need of, and what they did.
+_SETTINGS = {
+    "eager_mode": "operations should run one by one, as they do on TorchTPU",
+    "initialize_cache": "compiled programs need not outlive the process",
+}
 _DEVICES = frozenset(("device", "xla_device"))
 _BARRIERS = frozenset(("mark_step", "sync"))
 _NOTHING = NoFix("no single call takes its place: the message says what does")
@@ -73,6 +78,17 @@ def drop_barrier(site: Site) -> Rewrite | NoFix | None:
         return NoFix("it waits for the device: `torch.accelerator.synchronize()` does")
     gone = taken_out(scene, scene.statement(node))
     return Rewrite("Leave it out: operations run at once", gone, "nothing but the device's work was waited for")
+
+
+def drop_setting(site: Site) -> Rewrite | NoFix | None:
+    """`torch_xla.experimental.eager_mode(True)`, `xr.initialize_cache(path)` → nothing."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or last_name(node.func) not in _SETTINGS:
+        return None
+    if not _is_statement(scene, node):
+        return NoFix("something is made of what it returns")
+    gone = taken_out(scene, scene.statement(node))
+    return Rewrite("Leave it out", gone, _SETTINGS[last_name(node.func)])
 
 
 def step_optimizer(site: Site) -> Rewrite | NoFix | None:
