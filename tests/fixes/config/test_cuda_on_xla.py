@@ -69,6 +69,10 @@ LEFT_ALONE_ON_TPU = {
     "a GPU by its number, and a flag": ("model.cuda(1, True)\n", "by its number"),
     "a GPU by a name, and a flag by place": ("model.cuda(rank, True)\n", "by `.to"),
     "arguments by a mapping": ("model.cuda(**how)\n", "by `.to"),
+    "a backend by a name that is assigned again": (
+        "kind = 'nccl'\nif many:\n    kind = 'nccl'\ntorch.distributed.init_process_group(kind)\n",
+        "elsewhere",
+    ),
     "a backend among other arguments": (
         "torch.distributed.init_process_group('nccl', method)\n",
         "leave it out",
@@ -91,6 +95,14 @@ FIXED_ON_TPU = {
     ),
     "what memory is used": ("print(torch.cuda.memory_summary())\n", "print(torch.accelerator.memory_stats())\n"),
     "waiting": ("torch.cuda.synchronize()\n", "torch.accelerator.synchronize()\n"),
+    "processes by an attribute": (
+        "def start(args):\n    args.kind = 'nccl'\n    torch.distributed.init_process_group(backend=args.kind, rank=3)\nstart(found)\n",
+        "def start(args):\n    args.kind = 'tpu_dist'\n    torch.distributed.init_process_group(backend=args.kind, rank=3)\nstart(found)\n",
+    ),
+    "processes by a name": (
+        "kind = 'nccl'\ntorch.distributed.init_process_group(kind)\n",
+        "kind = 'tpu_dist'\ntorch.distributed.init_process_group(kind)\n",
+    ),
     "processes": ("torch.distributed.init_process_group('nccl')\n", "torch.distributed.init_process_group()\n"),
     "processes by keyword": (
         "torch.distributed.init_process_group(backend='nccl', world_size=4)\n",

@@ -327,12 +327,34 @@ def default_backend(site: Site) -> Rewrite | NoFix | None:
     if site.target != _TPU or "nccl" not in site.hazard.subject or not isinstance(node, cst.Call):
         return None
     named = [arg for arg in node.args if isinstance(arg.value, cst.SimpleString) and arg.value.raw_value == "nccl"]
+    word = None if named else _backend_above(scene, node)
+    if word is not None:
+        begin = scene.span(word)[0] + len(word.prefix) + len(word.quote)
+        own = Replacement(begin, begin + len(word.raw_value), "tpu_dist")
+        return Rewrite("Name TorchTPU's backend", (own,), _MEANT)
     if len(named) != 1 or (named[0].keyword is None and len(node.args) > 1 and node.args[1].keyword is None):
         return NoFix("the backend is named elsewhere: leave it out, or name `tpu_dist`")
     removed = uncommented_without(scene, node, named[0])
     if removed is None:
         return NoFix("there is a comment next to the backend: remove both")
     return Rewrite("Leave the backend to the device", (removed,), _MEANT)
+
+
+def _backend_above(scene: FunctionSource, call: cst.Call) -> cst.SimpleString | None:
+    """Find the word that the code around a call assigns to what it takes for its backend, if nothing else is assigned to that."""
+    taken = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == "backend"), None)
+    if taken is None and call.args and call.args[0].keyword is None and not call.args[0].star:
+        taken = call.args[0]
+    if taken is None or not isinstance(taken.value, (cst.Name, cst.Attribute)):
+        return None
+    path = scene.code(taken.value)
+    assigned = [
+        one
+        for one in scene.descend(scene.root, cst.Assign)
+        if any(scene.code(target.target) == path for target in one.targets)
+    ]
+    value = assigned[0].value if len(assigned) == 1 else None
+    return value if isinstance(value, cst.SimpleString) and value.raw_value == "nccl" else None
 
 
 def move_to_xla(site: Site) -> Rewrite | NoFix | None:
