@@ -79,7 +79,7 @@ from xlalint.fixes.dynamic_shape import (
     unique,
 )
 from xlalint.fixes.graph_break import reports
-from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, prints, reads
+from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, lazy_messages, prints, reads
 from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site, words_of
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
@@ -257,7 +257,11 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
 }
 
 # Tried first, whatever the rule.
-ANYWHERE: tuple[Rewriter, ...] = (validators.drop_validation, islands.compute_on_host)
+ANYWHERE: tuple[Rewriter, ...] = (
+    validators.drop_validation,
+    lazy_messages.make_when_needed,
+    islands.compute_on_host,
+)
 
 _EXHAUSTED = "the function has too many findings to look for all fixes at once; apply the offered ones first"
 _TOO_DEEP = NoFix("the function contains a chain of hundreds of operators or calls; split it first")
