@@ -98,7 +98,7 @@ LEFT_ALONE = {
     "a method": 'Checker().check(count == rows.numel(), f"{count}")',
     "a parameter that is no message": 'verify(rows.ndim == 2, "no", detail=f"{count}")',
     "the condition": 'check(f"{count}" == "3", "no")',
-    "a call that makes the text": 'check(rows.ndim == 2, str(count))',
+    "a call that makes the text": "check(rows.ndim == 2, str(count))",
     "a sum of texts": 'check(rows.ndim == 2, "found " + f"{count}")',
     "what changes something": 'check(rows.ndim == 2, f"{count} {given.pop()}")',
     "what draws": 'check(rows.ndim == 2, f"{count} {torch.rand(1)}")',

@@ -51,7 +51,9 @@ def last_of_each_row(site: Site) -> Rewrite | NoFix | None:
 
 def _may_be_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether nothing that is known of an expression is anything but a tensor of torch: an output of a model is not known."""
-    return all(one.framework == "torch" if type(one) is Tensor else one is UNKNOWN for one in members(scene.value(node)))
+    return all(
+        one.framework == "torch" if type(one) is Tensor else one is UNKNOWN for one in members(scene.value(node))
+    )
 
 
 def _by_name(scene: FunctionSource, picked: cst.Subscript, mask: cst.BaseExpression) -> Rewrite | NoFix | None:

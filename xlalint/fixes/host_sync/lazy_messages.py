@@ -80,6 +80,6 @@ def _is_only_text(scene: FunctionSource, node: cst.BaseExpression, framework: st
     if any(scene.descend(node, *_BOUND_TO_FUNCTION)) or scene.function(node) is None:
         return False
     return not any(
-        isinstance(one.func, cst.Name) and one.func.value in _OF_FRAME or barrier_of(scene, one, framework)
+        (isinstance(one.func, cst.Name) and one.func.value in _OF_FRAME) or barrier_of(scene, one, framework)
         for one in scene.descend(node, cst.Call)
     )
