@@ -116,6 +116,14 @@ REWRITTEN = {
         "if ids.ndim == 1:\n    x = x + self.mlp(x)\n"
         "else:\n    x = torch.where(mask[..., None], x + self.linear(x), x)\nreturn x",
     ),
+    "elements under names": (
+        "flat, table = x.flatten(), given.flatten()\ninside = flat > 0\nout = torch.zeros_like(flat)\n"
+        "places = flat[inside].long()\nleft = (flat[inside] - table[places + 1]).abs()\nright = flat[inside] + left\n"
+        "out[inside] = left / (left + right)\nreturn out",
+        "flat, table = x.flatten(), given.flatten()\ninside = flat > 0\nout = torch.zeros_like(flat)\n"
+        "places = flat.long()\nleft = (flat - table[(places + 1).clamp(0, table.shape[0] - 1)]).abs()\nright = flat + left\n"
+        "out = torch.where(inside, left / torch.where(inside, left + right, 1), out)\nreturn out",
+    ),
 }
 
 LEFT_ALONE = {
@@ -141,6 +149,11 @@ LEFT_ALONE = {
     "held elsewhere": "self.kept = x\nx[mask] += self.norm(x[mask])\nreturn x",
     "rows of no dimension": "flat = x.flatten()\npart = flat > 0\nflat[part] += self.linear(flat[part])\nreturn flat",
     "another name in a branch": "rows = self.norm(x[mask])\nif ids.ndim == 2:\n    rows = given\nx[mask] += rows\nreturn x",
+    "a logarithm": "flat = x.flatten()\npart = flat > 0\nout = torch.zeros_like(flat)\n"
+    "logs = torch.log(flat[part])\nout[part] = logs * 2\nreturn out",
+    "a layer's rows divided by rows": "rows = self.norm(x[mask]) / x[mask]\nx[mask] += rows\nreturn x",
+    "a table of two dimensions": "flat = x.flatten()\npart = flat > 0\nplaces = flat[part].long()\n"
+    "flat[part] = given[places, 0]\nreturn flat",
     "a quotient": "x[mask] /= self.norm(x[mask])\nreturn x",
     "positions": "places = ids.argsort()\nx[places] += self.norm(x[places])\nreturn x",
     "scattered by another mask": "x = x.masked_scatter(~mask.unsqueeze(-1), self.norm(x[mask]))\nreturn x",

@@ -90,7 +90,9 @@ def rewrite_augmented(site: Site) -> Rewrite | NoFix | None:
     return found.select(statement, f"{found.place.whole} {sign} {_operand(scene, value, sign)}", "")
 
 
-def select_at(site: Site, statement: cst.Assign | cst.AugAssign, value: str, sign: str) -> Rewrite | NoFix:
+def select_at(
+    site: Site, statement: cst.Assign | cst.AugAssign, value: str, sign: str, *, by_layer: bool
+) -> Rewrite | NoFix:
     """`x[mask] = rows` or, with a sign, `x[mask] += rows`, where `value` is code of all rows: those of layers have one dimension.
 
     What computed them may need `x` as it was for its gradient, so that `x` is bound anew and not written into.
@@ -100,12 +102,15 @@ def select_at(site: Site, statement: cst.Assign | cst.AugAssign, value: str, sig
     found = _target(site._replace(node=target))
     if not isinstance(found, _Target):
         return found or NoFix("it is not known what the mask picks")
-    if found.place.mask == scene.code(found.index.mask):
+    base, mask = scene.code(found.index.base), scene.code(found.index.mask)
+    if by_layer and found.place.mask == mask:
         return NoFix(f"`{scene.code(target)}` has no dimension beside those of the mask, along which a layer computes")
-    wide, base = found.widen(rank(scene, found.index.mask)), scene.code(found.index.base)
+    if not by_layer and "(None,)" in found.place.mask:
+        return NoFix(f"the numbers of dimensions of `{base}` and `{mask}` are not known")
+    wide = found.widen(rank(scene, found.index.mask))
     assumed = [f"`{brief(value)}` has the dtype of `{base}`"] if sign else []
     if wide is not found:
-        assumed.append(f"`{base}` has one dimension more than `{scene.code(found.index.mask)}`")
+        assumed.append(f"`{base}` has one dimension more than `{mask}`")
     made = wide.select(statement, f"{wide.place.whole} {sign} {value}" if sign else value, all_of(assumed))
     if not made.replacements[0].text.startswith(f"{base} = "):
         return NoFix(
