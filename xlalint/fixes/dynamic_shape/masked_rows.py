@@ -19,7 +19,7 @@ from xlalint.fixes.toolkit.dataflow import binds, live_after, reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import without_gradient
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.indexing import same_rank
+from xlalint.fixes.toolkit.indexing import mask_assumption, same_rank
 from xlalint.fixes.toolkit.operations import CASTS, arguments_of, is_inplace, names, operation
 from xlalint.fixes.toolkit.picking import Selection, selection
 from xlalint.fixes.toolkit.row_wise import ELEMENTWISE, Rows, rows_of
@@ -39,9 +39,10 @@ def compute_all_rows(site: Site) -> Rewrite | NoFix | None:
     if site.framework != "torch" or not isinstance(site.node, cst.Subscript):
         return None
     picked = selection(scene, site.node)
-    if picked is None or not values.is_bool(scene.value(picked.mask)):
+    of_mask = mask_assumption(scene, picked.mask, "torch") if picked is not None else None
+    if picked is None or not isinstance(of_mask, str):
         return None
-    rows = _Rows(site, picked.mask)
+    rows = _Rows(site, picked.mask, of_mask)
     if not rows.read() or not rows.sinks or not (rows.passes_layer or rows.named):
         return None
     if rows.passes_layer and rows.divides:
@@ -59,7 +60,7 @@ class _Sink(NamedTuple):
 class _Rows:
     """The rows that a mask selects in a block, under all their names, up to where they are put back."""
 
-    def __init__(self, site: Site, mask: cst.BaseExpression) -> None:
+    def __init__(self, site: Site, mask: cst.BaseExpression, assumed: str) -> None:
         self._site = site
         self._scene = site.scene
         self._mask = self._scene.code(mask)
@@ -68,7 +69,7 @@ class _Rows:
         self._picked: list[Selection] = []
         self._looked_up: list[cst.Subscript] = []
         self._divisors: list[cst.BaseExpression] = []
-        self._assumes: list[str] = []
+        self._assumes = [assumed]
         self._last_use = 0
         self._torch = "torch"
         self.named = False

@@ -56,7 +56,7 @@ def _rows_of(layer: Value) -> Rows:
 
 def _read_class(klass: ClassInfo) -> Rows:
     forward, init = klass.method("forward"), klass.method("__init__")
-    if forward is None or klass.method("__call__") is not None:
+    if forward is None or forward.ir.decorators or klass.method("__call__") is not None:
         return Rows.JOINED
     if forward.ir.is_generator or len(forward.params) != 2 or any(one.kind not in ("", "/") for one in forward.params):
         return Rows.JOINED
@@ -66,11 +66,12 @@ def _read_class(klass: ClassInfo) -> Rows:
 def _list_made(init: FunctionInfo) -> dict[str, str]:
     """What a constructor gives its attributes, by the last name of what it calls; "" for what is told twice."""
     made: dict[str, str] = {}
+    own = init.params[0].name if init.params else ""
     for node in ir.walk(init.body):
         if not isinstance(node, ir.Assign):
             continue
         for target in node.targets:
-            if isinstance(target, ir.Attr) and isinstance(target.value, ir.Name):
+            if isinstance(target, ir.Attr) and isinstance(target.value, ir.Name) and target.value.id == own:
                 kind = _last_name(node.value.func) if isinstance(node.value, ir.Call) else ""
                 made[target.name] = kind if target.name not in made else ""
     return made
