@@ -150,7 +150,7 @@ class Grid(nn.Module):
         self.embed = nn.Embedding(9, 4)
 
     def forward(self, x: torch.Tensor, sizes: torch.Tensor, **kwargs):
-        return self.place(x, sizes, 4, kwargs)
+        return self.place(x, sizes, self.embed.padding_idx, kwargs)
 
     def place(self, x: torch.Tensor, sizes: torch.Tensor, side: int, kwargs: dict | None = None):
         if kwargs is not None and (known := kwargs.pop("known", None)) is not None:

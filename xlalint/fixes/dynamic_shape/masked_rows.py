@@ -105,7 +105,7 @@ class _Rows:
         """
         scene, name = self._scene, _find_root(picked.whole)
         start, own = scene.span(picked.node)[1], {one.statement for one in self.sinks}
-        bound = (scene.span(line)[0] for line in lines if name in binds(scene, line))
+        bound = (scene.span(line)[1] for line in lines if name in binds(scene, line))
         put_back = (scene.span(one)[0] for one in own if name == _find_root(_find_target(one)))
         end = min((at for at in (*bound, *put_back) if at >= start), default=None)
         written = (

@@ -24,6 +24,7 @@ from xlalint.fixes.toolkit.text import atom
 
 _TENSOR = re.compile(r"(?:Optional\[)?torch\.\w*Tensor(?:\]|\s*\|\s*None)?")
 _LEAST_READS = 2
+_PLAIN = ("bool", "float", "int", "str")
 _PLACES = ("", "device")  # types of values that may say where a tensor lies
 
 
@@ -97,6 +98,8 @@ def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> 
             if "None" in annotated or annotated.startswith("Optional") or _may_be_none(scene, param)
             else "tensor"
         )
+    if annotated in _PLAIN:
+        return ""
     found = {one for name in read for one in members(scene.value(name))}
     if found and all(type(one) is Tensor and one.framework == "torch" and not one.place for one in found):
         return "optional" if _may_be_none(scene, param) else "tensor"

@@ -81,7 +81,8 @@ def _in_other_loop(scene: FunctionSource, made: cst.CSTNode, statement: cst.CSTN
 
 def _is_fresh(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     """Return whether an expression gives a tensor that nothing else refers to."""
-    if not values.is_tensor(scene.value(node), "torch"):
+    operands = [node.left, node.right] if isinstance(node, cst.BinaryOperation) else []
+    if not any(values.is_tensor(scene.value(one), "torch") for one in (node, *operands)):
         return False
     return makes_new(scene, node)
 
