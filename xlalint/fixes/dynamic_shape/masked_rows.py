@@ -267,7 +267,7 @@ class _Rows:
         return "".join([*pieces, text[start:end]]).replace("\r\n", "\n")
 
     def _list_outermost(self, node: cst.CSTNode, but: cst.CSTNode | None = None) -> list[cst.BaseExpression]:
-        """What is written anew in a node, in order; what such an expression holds is written with it."""
+        """List what is written anew in a node, in order; what such an expression holds is written with it."""
         scene = self._scene
         numbers = [one.slice[0].slice.value for one in self._looked_up if isinstance(one.slice[0].slice, cst.Index)]
         found = [one for one in (*(pick.node for pick in self._picked), *numbers, *self._divisors) if one is not but]
@@ -291,7 +291,7 @@ class _Rows:
         return f"{atom(scene, node)}.clamp(0, {scene.code(table.value)}.shape[0] - 1)"
 
     def _tell_dimensions(self, picked: Selection) -> str:
-        """What is assumed where elements are computed with others: a mask that is shorter lines up with the first dimensions."""
+        """Tell what is assumed where elements are computed with others: a shorter mask lines up with the first dimensions."""
         if same_rank(self._scene, picked.mask, picked.whole):
             return ""
         return f"`{self._scene.code(picked.whole)}` has as many dimensions as `{self._mask}`"

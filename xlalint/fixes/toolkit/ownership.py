@@ -8,7 +8,9 @@ from xlalint.abstract.values import Instance, LibraryInstance
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import bindings, definition_at, ends_function
 from xlalint.fixes.toolkit.function_source import FunctionSource
+from xlalint.fixes.toolkit.indexing import mask_assumption
 from xlalint.fixes.toolkit.operations import is_inplace, makes_new, operation
+from xlalint.fixes.toolkit.picking import selection
 
 
 def owned(scene: FunctionSource, statement: cst.CSTNode, name: str, *, by_layer: bool = False) -> bool:
@@ -105,11 +107,17 @@ def _stays(scene: FunctionSource, use: cst.Name) -> bool:
         return holder.attr.value in ("shape", "dtype", "device", "ndim", "size", "layout", "requires_grad", "is_cuda")
     if isinstance(holder, cst.Subscript) and holder.value is use:
         stored = isinstance(scene.parent(holder), (cst.AssignTarget, cst.AugAssign))
-        return stored or _picked(scene, holder) or makes_new(scene, holder)
+        return stored or _picked(scene, holder) or makes_new(scene, holder) or _is_selected(scene, holder)
     if isinstance(holder, cst.Arg):
         called = scene.parent(holder)
         return isinstance(called, cst.Call) and (makes_new(scene, called) or is_inplace(scene, called))
     return False
+
+
+def _is_selected(scene: FunctionSource, node: cst.Subscript) -> bool:
+    """Return whether a mask picks elements of a tensor, as far as is known of both: they are copied."""
+    found = selection(scene, node)
+    return found is not None and isinstance(mask_assumption(scene, found.mask, "torch"), str)
 
 
 def _picked(scene: FunctionSource, node: cst.Subscript) -> bool:

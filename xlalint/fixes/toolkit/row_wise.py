@@ -32,7 +32,7 @@ _ABOUT_TENSORS = ("device", "dtype")
 
 
 class Rows(Enum):
-    """What a layer's computation is known to do with rows: `ASSUMED` where it calls an activation that a name alone tells."""
+    """How a layer is known to compute rows: `ASSUMED` where it calls an activation that a name alone tells."""
 
     APART = "each row by itself"
     ASSUMED = "each row by itself, it seems"
@@ -40,7 +40,7 @@ class Rows(Enum):
 
 
 def rows_of(layer: Value) -> Rows:
-    """What a layer does with the rows that it is called with."""
+    """Read how a layer computes the rows that it is called with."""
     found = {_rows_of(one) for one in members(layer)}
     if not found or Rows.JOINED in found:
         return Rows.JOINED
@@ -64,7 +64,7 @@ def _read_class(klass: ClassInfo) -> Rows:
 
 
 def _list_made(init: FunctionInfo) -> dict[str, str]:
-    """What a constructor gives its attributes, by the last name of what it calls; "" for what is told twice."""
+    """List what a constructor gives its attributes, by the last name of what it calls; "" for what is told twice."""
     made: dict[str, str] = {}
     own = init.params[0].name if init.params else ""
     for node in ir.walk(init.body):
