@@ -39,19 +39,19 @@ FOUND = {
 }
 
 
-def _errors(files: dict[str, str], folder: Path) -> list[str]:
+def _told(files: dict[str, str], folder: Path) -> list[str]:
     for name, text in files.items():
         (folder / name).write_text(text)
     report = check_paths([folder], Settings(target="jax"))
     assert not report.failures
-    return [finding.code for finding in report.findings if finding.severity == "error"]
+    return [finding.code for finding in report.findings if finding.severity != "info"]
 
 
 @pytest.mark.parametrize("files", SILENT.values(), ids=list(SILENT))
 def test_far_evidence_is_none(files: dict[str, str], tmp_path: Path) -> None:
-    assert _errors(files, tmp_path) == []
+    assert _told(files, tmp_path) == []
 
 
 @pytest.mark.parametrize("files", FOUND.values(), ids=list(FOUND))
 def test_near_evidence_is_some(files: dict[str, str], tmp_path: Path) -> None:
-    assert _errors(files, tmp_path) == ["XLA101"]
+    assert _told(files, tmp_path) == ["XLA101"]

@@ -117,6 +117,26 @@ def play(params, env, log, self):
         {0}
 """
 
+UPDATES = """
+class Agent:
+    def __init__(self, params):
+        self.params = params
+
+    def update(self, b):
+        self.params, m = step(self.params, b)
+        return {{"loss": m["loss"].item()}}
+
+    def score(self, b):
+        return predict(self.params, b)
+
+def train(params, loader, test, log):
+    agent, n = Agent(params), 0
+    while n < 10000:
+        n += 1
+        info = agent.update(next(loader))
+        {0}
+"""
+
 COLLECT = """
 @jax.jit
 def predict(params, batch):
@@ -147,6 +167,19 @@ def evaluate(params, loader, names):
 """
 
 SILENT = {
+    "in a method, before a loop that takes as many steps": UPDATES.format(
+        "for t in test:\n            agent.params, m = step(agent.params, t)"
+    ),
+    "in the turns of an evaluation at every n-th step": (
+        "def train(params, loader, test, n):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+        "        if i % n == 0:\n            losses = []\n            for t in test:\n                _, k = step(params, t)\n"
+        "                losses.append(float(k['loss']))"
+    ),
+    "a number that such an evaluation adds up": (
+        "def train(params, loader, test, n):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+        "        if i % n == 0:\n            total = 0.0\n            for t in test:\n                _, k = step(params, t)\n"
+        "                total += float(k['loss'])"
+    ),
     "what a table keeps of rows that are dicts": "import pandas as pd\n\n"
     + LOOP.format("rows = pd.DataFrame([metrics])"),
     "a few turns of a script": "for i in range(10):\n    params, m = step(params, data[i])\n    print(m['loss'])",
@@ -506,6 +539,10 @@ SILENT = {
     ),
 }
 FOUND = {
+    "in a method, before a loop over what it gave": UPDATES.format("for k, v in info.items():\n            log(k, v)"),
+    "in a method, before an evaluation at every n-th turn": UPDATES.format(
+        "if n % 100 == 0:\n            for t in test:\n                log(n, agent.score(t))"
+    ),
     "what a table makes of an array": "import pandas as pd\n\n" + LOOP.format("rows = pd.DataFrame(metrics['loss'])"),
     "many turns of a script": "for i in range(1000):\n    params, m = step(params, data[i])\n    print(m['loss'])",
     "a few turns of a function": "def f(params, data):\n    for i in range(10):\n        params, m = step(params, data[i])\n"
@@ -711,10 +748,10 @@ FOUND = {
         "FEW = 4\n\ndef train(params, loader, n):\n    for e in range(n):\n        for _ in range(FEW):\n"
         "            params, m = step(params, next(loader))\n        print(float(m['loss']))"
     ),
-    "in the turns of an evaluation at every n-th step": (
-        "def train(params, loader, test, n):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
-        "        if i % n == 0:\n            losses = []\n            for t in test:\n                _, k = step(params, t)\n"
-        "                losses.append(float(k['loss']))"
+    "of the steps of a loop that a training takes at every n-th turn": (
+        "def train(params, loader, more, n):\n    for i, b in enumerate(loader):\n        params, m = step(params, b)\n"
+        "        if i % n == 0:\n            for t in more:\n                params, k = step(params, t)\n"
+        "                print(float(k['loss']))"
     ),
     "under the name of a number": LOOP.format("loss: float = metrics['loss']\n        print(loss)"),
     "where a function is asked of something else": (

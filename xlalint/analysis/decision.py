@@ -125,6 +125,8 @@ class Decisions:
                 reason = reason or self._object_to_eager(reach[0], root)
         elif extent is None and self._doubts(pending, policy, reach):
             confidence = Confidence.POSSIBLE
+        elif pending.of_leaves and root.replaced and root.context is reach[0]:
+            confidence = Confidence.CERTAIN
         return Verdict(reason, variant, confidence, extent is not None, self._runner(pending, policy, variant, tracer))
 
     def _object_to_eager(self, context: Context, root: RootContext) -> Reason:

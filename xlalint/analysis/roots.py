@@ -254,6 +254,7 @@ class Roots:
                 unreached,
                 if_led,
                 candidate.of_base,
+                given is not None and interpreter.replaces_all(candidate.tracer.framework, given.name),
             )
         )
         called.add(context)

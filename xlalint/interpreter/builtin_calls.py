@@ -577,6 +577,8 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
         if target is not None:
             rebind(frame, target, sequence(receiver.kind, None, receiver.element))
         return receiver.element if receiver.element is not NEVER else UNKNOWN
+    if name in ("index", "count", "remove") and _is_told_apart(args[:1]):
+        return INT
     if name in ("index", "count", "remove"):
         for value in (*args[:1], receiver.element):
             if any(isinstance(member, Tensor) for member in members(value)):
@@ -595,6 +597,11 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
             rebind(frame, target, sequence(receiver.kind, None, receiver.element))
         return NONE
     return UNKNOWN
+
+
+def _is_told_apart(sought: list[Value]) -> bool:
+    """Return whether what is looked for among tensors is None, or a text: no tensor answers that it equals such a thing."""
+    return all(one is NONE or (type(one) is Const and isinstance(one.value, str)) for one in sought) and bool(sought)
 
 
 def _first_compared(element: Value) -> Value:

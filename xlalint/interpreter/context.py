@@ -27,7 +27,7 @@ class PendingHazard:
     `framework` is "" for what is a hazard under any tracer that runs the code once (`tracing.variant_under`). `forked`: in a branch that
     may not be taken. `rate` is how often the place is reached where the context is entered now and then. `discrete`: the value is a
     truth or a whole number, of which there is no derivative. `given`: it is a parameter as it is given, which no tracer lets pass if it is
-    a tensor.
+    a tensor. `of_leaves`: it is a tracer if one replaced all that the function is given.
     """
 
     __slots__ = (
@@ -38,6 +38,7 @@ class PendingHazard:
         "forked",
         "framework",
         "given",
+        "of_leaves",
         "rate",
         "rule",
         "severity",
@@ -61,6 +62,7 @@ class PendingHazard:
         rate: Rate = ALWAYS,
         discrete: bool = False,
         given: bool = False,
+        of_leaves: bool = False,
     ) -> None:
         self.rule = rule
         self.at = at
@@ -75,6 +77,7 @@ class PendingHazard:
         self.rate = rate
         self.discrete = discrete
         self.given = given
+        self.of_leaves = of_leaves
 
 
 class Context(DependencySet):
@@ -208,9 +211,10 @@ class RootContext:
     runs, `only` in words where, if not in every run. `unreached`: the program shows all calls of the function, and nothing that drives a
     device was seen to lead there. `if_led`: it counts where calls lead there from what a step runs, since nothing but the tensors that it
     takes makes it a root. `of_base`: it is a method of a class of a framework's that the framework calls, with what is not known.
+    `replaced`: its tracer made tracers of all arguments.
     """
 
-    __slots__ = ("context", "frequency", "if_led", "of_base", "only", "tier", "tracer", "unreached", "why")
+    __slots__ = ("context", "frequency", "if_led", "of_base", "only", "replaced", "tier", "tracer", "unreached", "why")
 
     def __init__(
         self,
@@ -223,9 +227,11 @@ class RootContext:
         unreached: bool = False,
         if_led: bool = False,
         of_base: bool = False,
+        replaced: bool = False,
     ) -> None:
         self.context = context
         self.of_base = of_base
+        self.replaced = replaced
         self.unreached = unreached
         self.if_led = if_led
         self.why = why

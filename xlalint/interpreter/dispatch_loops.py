@@ -34,7 +34,8 @@ from xlalint.abstract.values import (
     tensor,
     tensors,
 )
-from xlalint.interpreter.device_loops import Loop, is_long, last_name
+from xlalint.interpreter.device_loops import Loop, blocks, is_long, last_name
+from xlalint.interpreter.guards import lets_some_in
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -211,6 +212,21 @@ def takes_no_turns(info: FunctionInfo) -> bool:
     return not any(
         is_long(one) and not goes_over_table(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While))
     )
+
+
+def is_innermost(loop: Loop) -> bool:
+    """Return whether no loop of many turns stands in each turn of one: at every n-th turn an evaluation may."""
+    return not any(is_long(one) and not goes_over_table(one) for one in _loops_of_each_turn(loop.body))
+
+
+def _loops_of_each_turn(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
+    for one in statements:
+        if isinstance(one, (ir.For, ir.While)):
+            yield one
+        elif isinstance(one, ir.If) and lets_some_in(one.test):
+            yield from _loops_of_each_turn(one.orelse)
+        else:
+            yield from _loops_of_each_turn(blocks(one))
 
 
 def goes_over_table(loop: Loop) -> bool:

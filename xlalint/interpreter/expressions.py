@@ -417,7 +417,7 @@ def _membership(
             if any(isinstance(m, Tensor) for m in members(left)):
                 numbers = container.items is not None and all(isinstance(item, Const) for item in container.items)
                 frame.report(TENSOR_MEMBERSHIP, node.at, left, left_node, variant="captured" if numbers else "")
-            elif any(isinstance(m, Tensor) for m in members(container.element)):
+            elif left is not NONE and any(isinstance(m, Tensor) for m in members(container.element)):
                 frame.report(TENSOR_MEMBERSHIP, node.at, container.element, right_node)
     known = right.items if isinstance(right, Sequence) and isinstance(left, (Const, Host)) else None
     if known and all(_never_xla(frame, left, item) for item in known):

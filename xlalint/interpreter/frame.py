@@ -73,6 +73,7 @@ from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.switches import NAMESPACE
 from xlalint.interpreter.traced_arguments import is_structure
+from xlalint.interpreter.traced_leaves import is_of_leaves
 from xlalint.interpreter.turn_flow import (
     AskedOfCalls,
     AskedOfState,
@@ -466,7 +467,14 @@ class Frame:
                 self.loops.rate,
                 culprit.dtype in DISCRETE,
                 refused_here and not sure and self._is_given(node),
+                confidence == Confidence.LIKELY and at_most > confidence and self._is_of_leaves(rule, node),
             )
+
+    def _is_of_leaves(self, rule: str, node: ir.Node | None) -> bool:
+        """Return whether an expression is a tracer in a function of which a tracer replaces all arguments."""
+        if node is None or self.function is None or not self.interpreter.tracing or self.paths.ambiguous_callee:
+            return False
+        return is_of_leaves(self.context, self.function, rule, node)
 
     def _is_given(self, node: ir.Node | None) -> bool:
         """Return whether an expression is a parameter as it is given."""
@@ -502,6 +510,7 @@ class Frame:
         collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
         if turn is not None and node is not None and not called:
             collected = collected or ends_generator(turn.loop, node) or self._shows_few(turn)
+            collected = collected or self._evaluates(turn, value, node)
         variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
@@ -514,6 +523,12 @@ class Frame:
             turn.reads.append(read)
         self.context.reads_numbers |= called and not copies
         self._has_read(node)
+
+    def _evaluates(self, turn: LoopTurns, value: Tensor, node: ir.Node) -> bool:
+        """Return whether the turns of a loop are those of an evaluation at every n-th step of a loop around: what each computes for
+        itself is read once in many steps, and added up."""
+        seldom = turn.around is not None and self._is_entered_seldom(turn)
+        return seldom and not self._carries_state(turn.loop, node, value.framework)
 
     def _shows_few(self, turn: LoopTurns) -> bool:
         """Return whether a script's own loop turns a few times and ends: what it reads there are a few values of a run."""
@@ -600,15 +615,19 @@ class Frame:
 
     def _collects(self, loop: ir.For | ir.While, read: ir.Node, framework: str) -> bool:
         """Return whether the turns of a loop compute what an expression reads each for itself, and no number adds it up."""
+        return not (adds_up(loop, read) or self._carries_state(loop, read, framework))
+
+    def _carries_state(self, loop: ir.For | ir.While, read: ir.Node, framework: str) -> bool:
+        """Return whether what an expression reads in a loop is computed of what an earlier turn gave, as far as can be told."""
         library = self.libraries.of(framework)
         if library.training:
-            return False
+            return True
         state = AskedOfState(
             self._may_hold_state,
             lambda given: self._is_changed(given, library.changed),
             lambda func: self._draws(func, library.draws),
         )
-        return not (adds_up(loop, read) or carries_state(loop, read, state))
+        return carries_state(loop, read, state)
 
     def _draws(self, func: ir.Node, packages: tuple[str, ...]) -> bool:
         """Return whether what is called draws random numbers by a key, or gives the next key."""

@@ -84,6 +84,7 @@ from xlalint.interpreter.switches import Switches
 from xlalint.interpreter.targets import Targets
 from xlalint.interpreter.traced_arguments import (
     arguments_of_method,
+    as_carried,
     as_known,
     as_recorded,
     as_traced,
@@ -677,6 +678,12 @@ class Interpreter:
         """The framework, if its tracer replaces every argument; "" of others."""
         return framework if self.libraries.of(framework).replaces_arguments else ""
 
+    def replaces_all(self, framework: str, tracer: str) -> bool:
+        """Return whether a tracer of that name makes tracers of all that it passes on, and records all that is computed with them."""
+        semantics = self.libraries.of(framework)
+        seen = semantics.runs_known | semantics.filters | semantics.flagged
+        return semantics.records_known and tracer not in seen and not tracer.startswith(semantics.changed or "\0")
+
     def find_replaced(self, info: FunctionInfo, framework: str, tracer: str) -> frozenset[int] | None:
         """Number the parameters that a tracer of that name may replace, where it leaves alone what is no array, or a flag; None: all."""
         semantics = self.libraries.of(framework)
@@ -1258,6 +1265,8 @@ class Interpreter:
         result: Value = NEVER
         if len(members(func)) > 1 and call.name in self.libraries.of(call.entry.framework).runs_known:
             traced = False  # which one it maps is not known, nor what that one is passed
+        if traced and not any_number and self.replaces_all(call.entry.framework, call.name):
+            args = [as_carried(value, call.entry.framework) for value in args]
         derived_from = self.libraries.of(call.entry.framework).derived_from if any_number else None
         for member in members(func):
             if derived_from is not None and isinstance(member, Partial):
@@ -1327,7 +1336,17 @@ class Interpreter:
             settings = ("autograph", "jit_compile", "fullgraph")
             tracer = tracer_of(frame, call.name, call.entry, {name: call.argument(name) for name in settings})
             noted = call.name in self.libraries.of(framework).flagged  # whoever calls what it gives may trace it
-            self.add_root(frame, RootContext(context, f"given to `{why}`", 1, tracer, of_base=noted))
+            self.add_root(
+                frame,
+                RootContext(
+                    context,
+                    f"given to `{why}`",
+                    1,
+                    tracer,
+                    of_base=noted,
+                    replaced=self.replaces_all(framework, call.name),
+                ),
+            )
         return computed_with(context.returns, mark) if context.done else UNKNOWN
 
     def _with_defaults(
@@ -1475,7 +1494,8 @@ class Interpreter:
                 )
                 args = self.with_passed(info, args, info.module, framework)
                 context = self.enter_traced(info, args, closure, framework, given.name)
-                self.add_root(frame, RootContext(context, f"decorated with `{given.name}`", 1, given.tracer))
+                why, replaced = f"decorated with `{given.name}`", self.replaces_all(framework, given.name)
+                self.add_root(frame, RootContext(context, why, 1, given.tracer, replaced=replaced))
         return self.decorators.applied_in(frame, info, value) if info.ir.decorators else value
 
     def bind(self, frame: Frame, target: ir.Node, value: Value) -> None:

@@ -45,6 +45,7 @@ from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
 from xlalint.interpreter.frame import body_of, device_tensor, is_on_host
 from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.seeding import is_seeded
 from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
 from xlalint.lowering import ir
@@ -63,8 +64,10 @@ if TYPE_CHECKING:
     from xlalint.interpreter.arguments import Arguments
     from xlalint.interpreter.frame import Frame
 
-# What draws whole numbers, and so many of them that one is a seed.
 _CPU: Final = host("device:cpu")
+# Kinds of returns that are one array, which the call computes.
+_COMPUTED: Final = frozenset(("like", "promote", "reduce", "scalar", "tensor"))
+# What draws whole numbers, and so many of them that one is a seed.
 _INTEGERS: Final = frozenset(("getrandbits", "integers", "randint", "randrange"))
 _MANY: Final = 1 << 29
 _DTYPE_BUILTINS: Final = {f"builtins.{name}": kind for name, kind in NUMBER_KINDS.items()}
@@ -247,7 +250,7 @@ class LibraryCall:
         if self.entry.framework == ARRAYS and type(result) is Tensor and result.framework != ARRAYS:
             result = self._or_array(result)
         if self.frame.interpreter.tracing:
-            result = as_recorded(result, self.frame.interpreter.tracing)
+            result = as_recorded(result, self.frame.interpreter.tracing, sure=self._gives_tracers(spec.returns))
         elif self.frame.interpreter.mapping and all(map(_is_told, self.all())):
             result = as_known(result, self.frame.interpreter.mapping)
         elif self.name in self.frame.libraries.folded:
@@ -261,6 +264,11 @@ class LibraryCall:
         if self.frame.loops.stepping is None or self.owner is None or type(func) is not ir.Attr:
             return result
         return added_up(self.frame, self.entry.framework, func.name, result)
+
+    def _gives_tracers(self, what: Return) -> bool:
+        """Return whether the call gives nothing but tracers to who traces it, whatever it is given: structures go through some of them."""
+        operations = self.frame.libraries.of(self.entry.framework).operations
+        return what.kind in _COMPUTED and self.receiver is None and self.name.startswith(operations or "\0")
 
     def _read_printed(self) -> None:
         """Note what the host writes of what it dispatched in the same turn of a loop, where that is a hazard for other frameworks alone."""
@@ -377,6 +385,8 @@ class LibraryCall:
             )
             return
         if spec.rule == TRACE_TIME_EFFECT:
+            if not spec.variant and self.frame.function is not None and is_seeded(self.frame.function, self.node):
+                return
             variant = spec.variant or (SEED if self._draws_any_integer() else "")
             self.frame.note(spec.rule, self.node.at, "", spelling(self.node.func), spec.detail, variant, spec.severity)
             return

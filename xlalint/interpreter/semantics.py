@@ -91,6 +91,7 @@ class Semantics:
     - `is_setting(interpreter, name)` says whether an attribute of what a compiled function gave is none of its tensors.
       `of_record(interpreter, object)` is an object of a class of the program's as the tracer passes it.
     - `records_known`: its tracers record each operation, also on what is known while they run; those that `runs_known` names do not.
+      `operations` are beginnings of names of functions that are such operations: under those tracers they give nothing but tracers.
       Of these, what `concrete` ones pass has values that Python may ask for.
       `derived_from(made)` is the function of which a transformation made one that takes the same arguments, else what is given.
       `filters` are tracers that replace arrays alone, and leave all else as it is. `flagged` are those that leave it to later calls
@@ -191,6 +192,7 @@ class Semantics:
         traces: Callable[[LibraryCall, int], frozenset[int] | None] | None = None,
         whole_graph: Callable[[ModuleInfo, Value | None], tuple[int, ...]] | None = None,
         records_known: bool = False,
+        operations: tuple[str, ...] = (),
         runs_known: frozenset[str] = frozenset(),
         concrete: frozenset[str] = frozenset(),
         derived_from: Callable[[Partial], Value] | None = None,
@@ -294,6 +296,7 @@ class Semantics:
         self.traces = traces
         self.whole_graph = whole_graph
         self.records_known = records_known
+        self.operations = operations
         self.runs_known = runs_known
         self.concrete = concrete
         self.derived_from = derived_from

@@ -42,13 +42,13 @@ from xlalint.interpreter.device_loops import (
     find_counted,
     find_shown,
     is_long,
-    loops,
     mark_counted,
     names_added_to,
     names_counted,
     names_counting,
     values_of_turn,
 )
+from xlalint.interpreter.dispatch_loops import is_innermost
 from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, device_tensor, is_on_host, join_into
@@ -399,8 +399,7 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
     frame.loops.lasting += lasts
     around_turn = frame.loops.turn
     if lasts:
-        innermost = not any(map(is_long, loops(node.body)))
-        frame.loops.turn = LoopTurns(node, len(frame.paths.tests), innermost, around_turn)
+        frame.loops.turn = LoopTurns(node, len(frame.paths.tests), is_innermost(node), around_turn)
     frame.loops.counted |= names_counted(node)
     if frame.context.per_turn and driven_body(frame).paces(node.body):
         frame.loops.step_depth = frame.loops.depth

@@ -13,6 +13,7 @@ from xlalint.abstract.values import (
     UNKNOWN,
     Const,
     Function,
+    Host,
     Instance,
     Sequence,
     Tensor,
@@ -20,6 +21,7 @@ from xlalint.abstract.values import (
     Value,
     constant,
     function,
+    kind_of_number,
     tensor,
 )
 from xlalint.interpreter.spelling import spelling
@@ -44,13 +46,23 @@ def as_traced(value: Value, framework: str) -> Value:
     return map_leaves(value, lambda leaf: _as_tensor(leaf, framework))
 
 
+def as_carried(value: Value, framework: str) -> Value:
+    """Return what a function finds in a parameter that a loop of the graph runs: numbers are tensors as well."""
+    return map_leaves(value, lambda leaf: _as_number(_as_tensor(leaf, framework), framework))
+
+
 def as_known(value: Value, framework: str) -> Value:
     """Mark what was computed before the tracing began: traced code knows the values of its tensors, not those of what it makes of them."""
     return map_leaves(value, lambda leaf: _with_value(leaf, framework, known=True))
 
 
-def as_recorded(value: Value, framework: str) -> Value:
-    """Return what an operation of a framework gives that is recorded: no value of it is known, whatever it was made of."""
+def as_recorded(value: Value, framework: str, *, sure: bool = False) -> Value:
+    """Return what an operation of a framework gives that is recorded: no value of it is known, whatever it was made of.
+
+    `sure`: it gives nothing but tracers.
+    """
+    if sure and type(value) is Tensor and value.framework in (framework, ARRAYS):
+        return tensor(framework, value.dtype, value.rank, value.place, sure=True)
     return map_leaves(value, lambda leaf: _with_value(leaf, framework, known=False))
 
 
@@ -67,6 +79,11 @@ def _as_tensor(leaf: Value, framework: str) -> Value:
     if type(leaf) is Tensor and leaf.framework == ARRAYS:
         return tensor(framework, leaf.dtype, leaf.rank)
     return leaf
+
+
+def _as_number(leaf: Value, framework: str) -> Value:
+    kind = kind_of_number(leaf) if type(leaf) is Const or type(leaf) is Host else ""
+    return tensor(framework, kind, 0) if kind else leaf
 
 
 def replace_unknown(value: Value, framework: str, of_record: Callable[[Instance], Value] | None) -> Value:

@@ -180,11 +180,10 @@ def carries_state(loop: Loop, read: ir.Node, state: AskedOfState) -> bool:
     made = set().union(*(targets for targets, value in assigned if _is_call(value))) - first
     made |= given
     sources = [value for targets, value in assigned if not targets.isdisjoint(known)]
-    calls = [one for value in sources for one in ir.walk(value) if isinstance(one, ir.Call)]
+    calls = [one for value in (*sources, read) for one in ir.walk(value) if isinstance(one, ir.Call)]
     methods = [one.func for one in calls if isinstance(one.func, ir.Attr) and one.func.name not in _LOOKING]
     if any(path_of(func.value).partition(".")[0] not in made and state.holds(func) for func in methods):
         return True
-    calls += [one for one in ir.walk(read) if isinstance(one, ir.Call)]
     return any(state.changed(arg) for call in calls for arg in call.args)
 
 

@@ -28,6 +28,7 @@ _SEMANTICS = Semantics(
     annotated={"chex.Array": structures.either_array},
     functions={**calls.FUNCTIONS, **transformations.FUNCTIONS},
     records_known=True,
+    operations=transformations.OPERATIONS,
     differentiates=transformations.REVERSE,
     ends_gradients=transformations.ENDING,
     with_gradient=frozenset(("custom_gradient",)),

@@ -68,6 +68,8 @@ REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}
 """Those that differentiate in reverse mode: loops inside need a fixed number of turns."""
 ENDING = frozenset(("stop_gradient", "custom_vjp", "custom_jvp", "custom_root", "custom_linear_solve"))
 """Last names of what says where gradients stop, or what they are."""
+OPERATIONS = tuple(f"jax.{package}." for package in ("image", "lax", "nn", "numpy", "ops", "random", "scipy"))
+"""Where the functions stand that `jax.jit` records, also of numbers and NumPy arrays: `jnp.mean(np.ones(3))` is a tracer (JAX 0.10.2)."""
 _REVERSED = "reverse"
 
 
