@@ -70,6 +70,7 @@ from xlalint.fixes.dynamic_shape import (
     mask_assignment,
     masked_comparisons,
     masked_reductions,
+    masked_rows,
     positions,
     prefixes,
     row_statistics,
@@ -79,7 +80,7 @@ from xlalint.fixes.dynamic_shape import (
     unique,
 )
 from xlalint.fixes.graph_break import reports
-from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, prints, reads
+from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, lazy_messages, prints, reads
 from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site, words_of
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
@@ -140,6 +141,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         masked_comparisons.count_where_both,
         masked_reductions.reduce_named,
         selected_counts.count_in_mask,
+        masked_rows.compute_all_rows,
         host_cuts.select_on_host,
         masked_reductions.explain_selection,
     ),
@@ -162,7 +164,12 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         selected_counts.count_in_mask,
         masked_reductions.explain_selection,
     ),
-    "XLA205": (mask_assignment.assignment, mask_assignment.rewrite_augmented, at_update.update),
+    "XLA205": (
+        masked_rows.compute_all_rows,
+        mask_assignment.assignment,
+        mask_assignment.rewrite_augmented,
+        at_update.update,
+    ),
     "XLA206": (
         prefixes.prefix_loop,
         row_statistics.pool_rows,
@@ -257,7 +264,11 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
 }
 
 # Tried first, whatever the rule.
-ANYWHERE: tuple[Rewriter, ...] = (validators.drop_validation, islands.compute_on_host)
+ANYWHERE: tuple[Rewriter, ...] = (
+    validators.drop_validation,
+    lazy_messages.make_when_needed,
+    islands.compute_on_host,
+)
 
 _EXHAUSTED = "the function has too many findings to look for all fixes at once; apply the offered ones first"
 _TOO_DEEP = NoFix("the function contains a chain of hundreds of operators or calls; split it first")

@@ -56,6 +56,11 @@ LEFT = {
 }
 
 
+UNKNOWN = "hidden = hidden * 2 if end else unknown(tokens)\n"
+OTHER = "hidden = hidden * 2 if end else [tokens]\n"
+ROWS = "rows = hidden[mask, :].view(hidden.size(0), -1, hidden.size(-1))[:, -1, :]\nreturn rows * 2"
+
+
 def program(body: str) -> str:
     return append_indented(HEAD.lstrip(), textwrap.dedent(body).strip())
 
@@ -69,3 +74,13 @@ def test_rewritten(name: str) -> None:
 @pytest.mark.parametrize("name", LEFT)
 def test_left(name: str) -> None:
     assert "argmax" not in fixed(program(LEFT[name]))[0]
+
+
+def test_of_what_may_be_anything() -> None:
+    text, done = fixed(program(UNKNOWN + ROWS))
+    assert text == f"{HEAD.strip()}\n    {UNKNOWN}{GATHER.strip(chr(10))}\n"
+    assert "`hidden` is a tensor" in done.findings[0].fix.message  # type: ignore[union-attr]
+
+
+def test_not_of_what_may_be_a_list() -> None:
+    assert "argmax" not in fixed(program(OTHER + ROWS))[0]

@@ -137,4 +137,70 @@ def test_a_break_of_the_graph_stays_one() -> None:
 
 def test_another_name_where_there_is_a_device() -> None:
     text, _ = fixed(program(f"{LOOP}device = 1\nreturn torch.cat(made) + device\n"))
-    assert "device_2 = ids.device" in text
+    assert "original_device = ids.device" in text
+
+
+SIZED_HEAD = """import torch
+from torch import nn
+
+
+class Grid(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+
+    def forward(self, x: torch.Tensor, sizes: torch.Tensor, **kwargs):
+        return self.place(x, sizes, self.embed.padding_idx, kwargs)
+
+    def place(self, x: torch.Tensor, sizes: torch.Tensor, side: int, kwargs: dict | None = None):
+        if kwargs is not None and (known := kwargs.pop("known", None)) is not None:
+            return known
+"""
+PLACES = """counts = sizes[:, 0] * sizes[:, 1]
+heights = torch.repeat_interleave(sizes[:, 0], counts)
+starts = torch.repeat_interleave(counts.cumsum(0) - counts, repeats=counts)
+"""
+MADE = "places = torch.arange(counts.sum(), device=sizes.device) - starts\n"
+SIZED = f"{PLACES}{MADE}if side < 1:\n    raise ValueError('too small')\n"
+RETURNED = "return places % heights, heights // side\n"
+
+SIZED_LEFT_ALONE = {
+    "one size": f"counts = sizes[:, 0]\n{MADE.replace(' - starts', '')}return places\n",
+    "data is repeated": f"{PLACES}return torch.repeat_interleave(x, counts, 0), starts + heights\n",
+    "data is beside": f"{SIZED}return places % heights + x\n",
+    "a layer": f"{SIZED}return self.embed(places % heights)\n",
+    "sizes that are told": PLACES.replace(", counts)", ", counts, output_size=9)").replace(
+        "=counts)", "=counts, output_size=9)"
+    )
+    + "return starts + heights + torch.arange(side)\n",
+    "numbers": "return torch.arange(side) + torch.zeros(side, side) + torch.repeat_interleave(sizes, 3).sum()\n",
+    "what is given beside is read later": f"{SIZED}return places % heights + kwargs['more']\n",
+    "a named device": f"{SIZED}return (places % heights).to('cuda')\n",
+    "rows are picked": "return x[sizes > 3] * torch.arange(3), x[sizes < 3]\n",
+}
+
+
+def sized(code: str) -> str:
+    return SIZED_HEAD + textwrap.indent(code, " " * 8)
+
+
+def test_sizes_are_computed_on_the_host() -> None:
+    text, done = fixed(sized(SIZED + RETURNED))
+    copied = "device = sizes.device\nsizes = sizes.cpu()\n"
+    returned = "return (places % heights).to(device), (heights // side).to(device)\n"
+    assert text == sized(copied + SIZED + returned)
+    assert not done.report.failures
+    assert fixed(text)[0] == text
+
+
+@pytest.mark.parametrize("code", SIZED_LEFT_ALONE.values(), ids=SIZED_LEFT_ALONE)
+def test_sizes_left_alone(code: str) -> None:
+    assert ".cpu()" not in fixed(sized(code))[0]
+
+
+def test_a_device_with_a_name_is_the_copies() -> None:
+    """What the function makes on its input's device is made on the host; what it returns goes back."""
+    made = SIZED.replace("device=sizes.device", "device=device")
+    text, _ = fixed(sized(f"device = sizes.device\n{made}return places % heights\n"))
+    copied = "original_device = sizes.device\nsizes = sizes.cpu()\ndevice = sizes.device\n"
+    assert text == sized(f"{copied}{made}return (places % heights).to(original_device)\n")

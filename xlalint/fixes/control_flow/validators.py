@@ -33,13 +33,11 @@ _CHECKS = frozenset(
     )
 )
 
-# The same of libraries, whose bodies are not at hand.
-_LIBRARY_CHECKS = frozenset(
-    (
-        "transformers.utils.import_utils.torch_compilable_check",
-        "transformers.utils.torch_compilable_check",
-    )
-)
+# The same of libraries, whose bodies are not at hand, and where they take a function that makes the message.
+LIBRARY_CHECKS = {
+    "transformers.utils.import_utils.torch_compilable_check": (1, "msg"),
+    "transformers.utils.torch_compilable_check": (1, "msg"),
+}
 
 
 def drop_validation(site: Site) -> Rewrite | NoFix | None:
@@ -109,7 +107,7 @@ def only_checks(scene: FunctionSource, called: cst.Call) -> bool:
     """Return whether a call does nothing but raise or not."""
     return all(
         (isinstance(one, Function) and not one.info.ir.decorators and checks_only(one.info))
-        or (isinstance(one, LibrarySymbol) and one.name in _LIBRARY_CHECKS)
+        or (isinstance(one, LibrarySymbol) and one.name in LIBRARY_CHECKS)
         for one in members(scene.value(called.func))
     )
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from xlalint.abstract.values import UNKNOWN, Tensor, members
 from xlalint.fixes.control_flow.validators import only_checks
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import binds, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
@@ -37,7 +38,7 @@ def last_of_each_row(site: Site) -> Rewrite | NoFix | None:
     if site.framework != "torch" or not isinstance(picked, cst.Subscript):
         return None
     parts = [scene.code(element).rstrip(", ") for element in picked.slice]
-    if parts[1:] not in ([], [":"], ["..."]) or not values.is_tensor(scene.value(picked.value), "torch"):
+    if parts[1:] not in ([], [":"], ["..."]) or not _may_be_tensor(scene, picked.value):
         return None
     mask = picked.slice[0].slice
     if not isinstance(mask, cst.Index) or not isinstance(mask.value, (cst.Name, cst.Attribute)):
@@ -46,6 +47,13 @@ def last_of_each_row(site: Site) -> Rewrite | NoFix | None:
     if chain is not None:
         return _rewrite(scene, picked, mask.value, chain, [])
     return _by_name(scene, picked, mask.value)
+
+
+def _may_be_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether nothing that is known of an expression is anything but a tensor of torch: an output of a model is not known."""
+    return all(
+        one.framework == "torch" if type(one) is Tensor else one is UNKNOWN for one in members(scene.value(node))
+    )
 
 
 def _by_name(scene: FunctionSource, picked: cst.Subscript, mask: cst.BaseExpression) -> Rewrite | NoFix | None:
@@ -117,5 +125,7 @@ def _rewrite(
     )
     removed = [one for dead in gone for one in taken_out(scene, dead, kept)]
     made = (*removed, Replacement(at, at, line), Replacement(*scene.span(chain.rows), rows), *imports.needed)
-    assumes = f"`{scene.code(mask)}` has two dimensions and selects equally many elements in each row, at least one"
-    return Rewrite("Gather the last selected element of each row", made, assumes)
+    assumes = [f"`{scene.code(mask)}` has two dimensions and selects equally many elements in each row, at least one"]
+    if not values.is_tensor(scene.value(picked.value), "torch"):
+        assumes.append(f"`{scene.code(picked.value)}` is a tensor")
+    return Rewrite("Gather the last selected element of each row", made, all_of(assumes))

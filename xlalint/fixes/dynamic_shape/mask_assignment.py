@@ -90,6 +90,35 @@ def rewrite_augmented(site: Site) -> Rewrite | NoFix | None:
     return found.select(statement, f"{found.place.whole} {sign} {_operand(scene, value, sign)}", "")
 
 
+def select_at(
+    site: Site, statement: cst.Assign | cst.AugAssign, value: str, sign: str, *, by_layer: bool
+) -> Rewrite | NoFix:
+    """`x[mask] = rows` or, with a sign, `x[mask] += rows`, where `value` is code of all rows: those of layers have one dimension.
+
+    What computed them may need `x` as it was for its gradient, so that `x` is bound anew and not written into.
+    """
+    scene = site.scene
+    target = statement.target if isinstance(statement, cst.AugAssign) else statement.targets[0].target
+    found = _target(site._replace(node=target))
+    if not isinstance(found, _Target):
+        return found or NoFix("it is not known what the mask picks")
+    base, mask = scene.code(found.index.base), scene.code(found.index.mask)
+    if by_layer and found.place.mask == mask:
+        return NoFix(f"`{scene.code(target)}` has no dimension beside those of the mask, along which a layer computes")
+    if not by_layer and "(None,)" in found.place.mask:
+        return NoFix(f"the numbers of dimensions of `{base}` and `{mask}` are not known")
+    wide = found.widen(rank(scene, found.index.mask))
+    assumed = [f"`{brief(value)}` has the dtype of `{base}`"] if sign else []
+    if wide is not found:
+        assumed.append(f"`{base}` has one dimension more than `{mask}`")
+    made = wide.select(statement, f"{wide.place.whole} {sign} {value}" if sign else value, all_of(assumed))
+    if not made.replacements[0].text.startswith(f"{base} = "):
+        return NoFix(
+            f"other code may hold `{base}`, and the rows are computed of it: compute them for all, and bind the choice"
+        )
+    return made
+
+
 class _Target:
     """Describes an assignment's target: `x[mask]`, with the mask lined up, in a statement of its own."""
 
@@ -194,7 +223,7 @@ class _Target:
         own, total, given = rank(scene, self.index.mask), rank(scene, self.index.base), rank(scene, value)
         alone = same_rank(scene, self.index.mask, self.index.base)
         if given in (-1, 1) and _is_stored(value):
-            return self._widen(own).select(statement, argument(scene, value), f"`{code}` is one row for all positions")
+            return self.widen(own).select(statement, argument(scene, value), f"`{code}` is one row for all positions")
         if not self.sure:
             return NoFix(f"`{scene.code(self.index.mask)}` may hold positions, to which `{code}` goes")
         if _is_packed(scene, value, self.index.mask):
@@ -207,7 +236,7 @@ class _Target:
             return self.select(statement, argument(scene, value), "")
         return self._scatter(statement, value)
 
-    def _widen(self, own: int) -> _Target:
+    def widen(self, own: int) -> _Target:
         """Line the mask up for rows of one dimension: a view for any number of dimensions is not what anybody would write."""
         if "(None,)" not in self.place.mask:
             return self

@@ -1,7 +1,8 @@
-"""XLA101 to XLA302: a function that needs values on the host in every turn of a loop → one copy of each input, and all of it on the host.
+"""XLA101 to XLA302: a function that needs values on the host again and again → one copy of each input, and all of it on the host.
 
-Positions that follow the sizes of images, groups of equal tokens: numbers steer such a function, and no operation of the device stands for
-them. Each read waits for the device. With its inputs copied once none of the others does, and what it makes goes back at its end.
+Positions that follow the sizes of images, groups of equal tokens: numbers steer such a function, in each turn of a loop or as the sizes of
+what it makes, and no operation of the device stands for them. Each read waits for the device. With its inputs copied once none of the
+others does, and what it makes goes back at its end.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import bindings, binds, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
-from xlalint.fixes.toolkit.operations import READS, operation
+from xlalint.fixes.toolkit.operations import MAKERS, READS, arguments_of, operation
 from xlalint.fixes.toolkit.self_contained import find_hindrance
 from xlalint.fixes.toolkit.text import atom
 
 _TENSOR = re.compile(r"(?:Optional\[)?torch\.\w*Tensor(?:\]|\s*\|\s*None)?")
 _LEAST_READS = 2
+_PLAIN = ("bool", "float", "int", "str")
 _PLACES = ("", "device")  # types of values that may say where a tensor lies
 
 
@@ -48,14 +50,17 @@ def compute_on_host(site: Site) -> Rewrite | NoFix | None:
     function = scene.function(site.node)
     if site.framework != "torch" or site.target == "torch_compile" or function is None:
         return None
-    inputs = _find_inputs(scene, function)
-    if not inputs or inputs[0].optional or not _needs_host(scene, function):
+    inputs, unknown = _find_inputs(scene, function)
+    if not inputs or inputs[0].optional or not (_needs_host(scene, function) or _is_sized(scene, function, inputs)):
         return None
     first = _find_first(scene, function, inputs)
     if (
         first is None
         or _is_bound_before(scene, function, inputs, first)
         or not scene.span(first)[0] <= scene.span(site.node)[0]
+        or any(
+            scene.span(use)[0] >= scene.span(first)[0] for name in unknown for use in uses(scene, function.body, name)
+        )
     ):
         return None
     region = _Region(scene, function, scene.span(first)[0])
@@ -67,9 +72,9 @@ def compute_on_host(site: Site) -> Rewrite | NoFix | None:
     return _rewrite(site, _Island(function, inputs, first, returned))
 
 
-def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[_Input, ...]:
-    """The parameters that hold tensors and are read, those first that are never None; none if one may be a tensor or something else."""
-    found = []
+def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[tuple[_Input, ...], list[str]]:
+    """The parameters that hold tensors and are read, those first that are never None; and those that may be tensors or something else."""
+    found, unknown = [], []
     params = function.params
     for param in (*params.posonly_params, *params.params, *params.kwonly_params):
         read = uses(scene, function.body, param.name.value)
@@ -77,12 +82,11 @@ def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[_Inp
             continue
         kind = _classify(scene, param, read)
         if kind is None:
-            return ()
-        found += [_Input(param.name.value, kind == "optional")] if kind else []
-    for star in (params.star_arg, params.star_kwarg):
-        if isinstance(star, cst.Param) and uses(scene, function.body, star.name.value):
-            return ()
-    return tuple(sorted(found, key=lambda one: one.optional))
+            unknown.append(param.name.value)
+        elif kind:
+            found.append(_Input(param.name.value, kind == "optional"))
+    unknown += [star.name.value for star in (params.star_arg, params.star_kwarg) if isinstance(star, cst.Param)]
+    return tuple(sorted(found, key=lambda one: one.optional)), unknown
 
 
 def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> str | None:
@@ -94,6 +98,8 @@ def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> 
             if "None" in annotated or annotated.startswith("Optional") or _may_be_none(scene, param)
             else "tensor"
         )
+    if annotated in _PLAIN:
+        return ""
     found = {one for name in read for one in members(scene.value(name))}
     if found and all(type(one) is Tensor and one.framework == "torch" and not one.place for one in found):
         return "optional" if _may_be_none(scene, param) else "tensor"
@@ -113,6 +119,32 @@ def _needs_host(scene: FunctionSource, function: cst.FunctionDef) -> bool:
     inner = [one for one in scene.descend(function.body, cst.For) if _reads(scene, one.iter)]
     outer = {scene.nearest(scene.parent(one), cst.For, cst.FunctionDef) for one in inner}
     return any(isinstance(one, cst.For) and len(list(_all_reads(scene, one))) >= _LEAST_READS for one in outer)
+
+
+def _is_sized(scene: FunctionSource, function: cst.FunctionDef, inputs: tuple[_Input, ...]) -> bool:
+    """Return whether each input gives the sizes of several things that are made: `repeat_interleave(x, counts)`, `arange(counts.sum())`.
+
+    What is large is data that is repeated or picked, and gives no sizes.
+    """
+    sizes = [size for call in scene.descend(function.body, cst.Call) for size in _value_sizes(scene, call)]
+    if len(sizes) < _LEAST_READS or any(scene.descend(function.body, cst.For, cst.While)):
+        return False
+    names = {name for size in sizes for name in reads(scene, size)}
+    made = [(binds(scene, one), reads(scene, one.value)) for one in scene.descend(function.body, cst.Assign)]
+    while more := {name for bound, read in made if bound & names for name in read} - names:
+        names |= more
+    return all(one.name in names for one in inputs)
+
+
+def _value_sizes(scene: FunctionSource, call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """Yield the tensors whose values decide the size of what a call makes."""
+    name = operation(scene, call)
+    if name == "repeat_interleave":
+        named = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+        given = [*arguments_of(scene, call)[1:2], *(named[one] for one in ("repeats",) if one in named)]
+        yield from (one for one in given if "output_size" not in named and _on_device(scene.value(one)))
+    elif name in MAKERS:
+        yield from (one for one in arguments_of(scene, call) if _on_device(scene.value(one)))
 
 
 def _all_reads(scene: FunctionSource, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -218,7 +250,7 @@ def _name_device(scene: FunctionSource) -> str:
     if "device" in reads(scene, scene.root) | binds(scene, scene.root) or any(
         one.name.value == "device" for one in scene.descend(scene.root, cst.Param)
     ):
-        return scene.fresh("device")
+        return scene.fresh("original_device")
     scene.introduced.add("device")
     return "device"
 

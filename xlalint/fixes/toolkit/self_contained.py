@@ -107,9 +107,12 @@ def _find_assigned(scene: FunctionSource, name: cst.Name) -> cst.BaseExpression 
 
 
 def _is_free(scene: FunctionSource, call: cst.Call) -> bool:
-    """Return whether a call computes wherever its arguments lie: of torch, Python, a list, or a function of the program that does."""
+    """Return whether a call computes wherever its arguments lie: of torch, Python, a list, or a function of the program that does.
+
+    So does what makes an exception that is raised, reached or not.
+    """
     found = members(scene.value(call.func))
-    return bool(found) and all(_is_free_callee(one) for one in found)
+    return isinstance(scene.parent(call), cst.Raise) or (bool(found) and all(_is_free_callee(one) for one in found))
 
 
 def _is_free_callee(value: Value) -> bool:
@@ -154,7 +157,9 @@ def _is_contained(node: object, own: set[str]) -> bool:
         target = node.target.value if isinstance(node.target, ir.Sub) else node.target
         return isinstance(target, ir.Name) and target.id in own
     if isinstance(node, ir.Call):
-        return isinstance(node.func, ir.Attr) or (isinstance(node.func, ir.Name) and node.func.id in _BUILTINS)
+        return isinstance(node.func, ir.Attr) or (
+            isinstance(node.func, ir.Name) and (node.func.id in _BUILTINS or node.func.id.endswith("Error"))
+        )
     if isinstance(node, ir.Attr):
         return node.name not in _PLACED and node.name not in RANDOM and not node.name.endswith("_")
     if isinstance(node, ir.Name):
