@@ -290,6 +290,19 @@ def test_of_a_loop_whose_progress_has_a_name(shown: str, frequency: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("loop", "frequency"),
+    [
+        ("for i in (bar := tqdm(range(args.steps))):", "nth-step"),
+        ("for i, x in enumerate(bar := tqdm(batches)):", "nth-step"),
+        ("for i in (bar := [len(args.name), len(args.title)]):", "step"),
+    ],
+)
+def test_of_a_loop_that_names_its_progress(loop: str, frequency: str) -> None:
+    (finding,) = check(in_steps(f"if i % 100 == 0:\n    {READ}", loop, PROGRESS + "x"))
+    assert finding.frequency == frequency
+
+
+@pytest.mark.parametrize(
     ("given", "frequency"),
     [
         ("enumerate(x)", "nth-step"),

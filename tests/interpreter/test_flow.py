@@ -26,6 +26,13 @@ SILENT = {
                     x = x[:, : c // 2]
                 return x.view(n, -1)
         """,
+    "a flag whose annotation says that it is a tensor": """
+        class M(nn.Module):
+            def forward(self, x: Tensor, weights: Optional[Tensor] = True, shown: Tensor = False):
+                if shown:
+                    x = x + 1
+                return (x, x * 2) if weights else x
+        """,
     "none tests": """
         class M(nn.Module):
             def forward(self, x: Tensor, mask: Optional[Tensor] = None):
@@ -206,6 +213,16 @@ FOUND = {
                 return x if is_leaf(y) else x[x > 0]
         """,
         ["XLA201"],
+    ),
+    "a tensor whose default is a number": (
+        """
+        class M(nn.Module):
+            def forward(self, x: Tensor, scale: Tensor = 1.0):
+                if scale > 1:
+                    x = x * scale
+                return x
+        """,
+        ["XLA101"],
     ),
     "what a call of itself settles is not settled for others": (
         """

@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
     host,
     instance,
     mapping,
+    members,
     sequence,
     tensor,
 )
@@ -338,6 +339,8 @@ class Annotations:
                 and (declared is UNKNOWN or self._is_flag(info, param, default))
             ):
                 return _any_like(default)
+        if default is not None and _contradicts(default, declared):
+            return _any_like(default)
         if default is not None and isinstance(default, Const) and default is not NONE and isinstance(declared, Union):
             plain = [member for member in declared.members if isinstance(member, Host)]
             return join_all(plain) if plain else declared
@@ -473,6 +476,13 @@ def _as_node(spelled: str) -> ir.Node | None:
     for part in parts[1:]:
         node = ir.Attr(node, part, 0)
     return node
+
+
+def _contradicts(default: Value, declared: Value) -> bool:
+    """Return whether a parameter is a flag by its default, whatever its annotation says: `return_weights: Optional[Tensor] = True`."""
+    if not isinstance(default, Const) or not isinstance(default.value, bool):
+        return False
+    return all(type(one) is Tensor or one is NONE for one in members(declared))
 
 
 def _any_like(default: Value) -> Value:

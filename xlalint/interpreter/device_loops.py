@@ -151,9 +151,9 @@ def values_of_turn(node: ir.For, element: Value) -> Value:
 
 
 def _shown_in(node: ir.Node) -> ir.Node:
-    """Return what gives the turns that are shown: `range(n)` of `tqdm(range(n))`."""
-    while type(node) is ir.Call and last_name(node.func) in _SHOWING and node.args:
-        node = node.args[0]
+    """Return what gives the turns that are shown: `range(n)` of `tqdm(range(n))`, and of `(bar := tqdm(range(n)))`."""
+    while type(node) is ir.Walrus or (type(node) is ir.Call and last_name(node.func) in _SHOWING and node.args):
+        node = node.value if type(node) is ir.Walrus else node.args[0]
     return node
 
 
