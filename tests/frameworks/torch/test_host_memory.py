@@ -133,6 +133,12 @@ DEFAULTS = {
     "in host memory": ("", []),
     "in host memory, as another kind of number": ("torch.set_default_tensor_type('torch.DoubleTensor')\n", []),
     "on a device that is chosen for all": ("torch.set_default_device('cuda')\n", ["XLA101"]),
+    "in host memory, which is chosen for all": ("torch.set_default_device('cpu')\n", []),
+    "in host memory, which is chosen by an object": ("torch.set_default_device(torch.device('cpu'))\n", []),
+    "in host memory here, on a device elsewhere": (
+        "torch.set_default_device('cpu')\ndef run(device):\n    torch.set_default_device(device)\n",
+        ["XLA101"],
+    ),
     "on a GPU, by a kind of tensor": ("torch.set_default_tensor_type('torch.cuda.FloatTensor')\n", ["XLA101"]),
     "on a GPU, where there is one": (
         "def choose(args):\n    if args.gpu:\n        torch.set_default_tensor_type(torch.cuda.FloatTensor)\n",

@@ -188,9 +188,17 @@ def sets_default_device(module: ModuleInfo) -> bool:
     """Return whether code of a module has tensors made on a device where nothing says where: `torch.set_default_device("cuda")`."""
     bodies = [(module.unit.calls, module.unit.body), *((info.ir.calls, info.ir.body) for info in module.functions)]
     return any(
-        "set_default_device" in calls or ("set_default_tensor_type" in calls and b"cuda" in body)
+        ("set_default_device" in calls and _sets_device(body))
+        or ("set_default_tensor_type" in calls and b"cuda" in body)
         for calls, body in bodies
     )
+
+
+def _sets_device(body: bytes) -> bool:
+    """Return whether an encoded body sets another default device than the host's, `torch.set_default_device("cpu")`."""
+    calls = [one for one in ir.walk(ir.decode_body(body)) if type(one) is ir.Call]
+    setting = [one for one in calls if last_name(one.func) == "set_default_device"]
+    return any(not any(type(one) is ir.Const and one.value == "cpu" for one in ir.walk(call.args)) for call in setting)
 
 
 def _is_made_by_class(node: ir.Node) -> bool:
