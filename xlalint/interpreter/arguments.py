@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
 from xlalint.abstract.values import (
@@ -20,6 +20,8 @@ from xlalint.abstract.values import (
     Sequence,
     Tensor,
     Value,
+    constant,
+    host,
     is_leaf,
     mapping,
     members,
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.program.linker import FunctionInfo
+
+_CPU: Final = constant("cpu")
+_CPU_DEVICE: Final = host("device:cpu")
+_DEVICE: Final = host("device")
 
 
 class Arguments:
@@ -81,7 +87,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
     for arg in node.args:
         value = frame.eval(arg)
         if type(arg) is not ir.Star:
-            result.args.append(value)
+            result.args.append(_chosen(frame, arg, value) if value is _CPU or value is _CPU_DEVICE else value)
         elif isinstance(value, Sequence) and value.items is not None and result.rest is None:
             result.args.extend(value.items)
         else:
@@ -89,7 +95,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
     for name, arg in node.keywords:
         value = frame.eval(arg)
         if name:
-            result.keywords[name] = value
+            result.keywords[name] = _chosen(frame, arg, value) if value is _CPU or value is _CPU_DEVICE else value
         elif isinstance(value, Mapping):
             result.keywords.update(value.items)
             if value.rest is not NEVER:
@@ -97,6 +103,26 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
         else:
             result.extra = UNKNOWN
     return result
+
+
+def _chosen(frame: Frame, node: ir.Node, value: Value) -> Value:
+    """Return what an expression passes that is the host's device: any, where a name stands for it that says nothing of it.
+
+    The program has set it so, and is judged as if it had set its target's. A tensor's own device is where that is.
+    """
+    from xlalint.interpreter.frame import made_by
+
+    if (
+        type(node) is ir.Name
+        and frame.function is not None
+        and any(param.name == node.id for param in frame.function.params)
+    ):
+        return value
+    made = made_by(frame, node)
+    if type(made) is ir.Attr and made.name == "device" and type(frame.eval(made.value)) is Tensor:
+        return value
+    named = node.id if type(node) is ir.Name else node.name if type(node) is ir.Attr else "cpu"
+    return value if "cpu" in named.lower() else _DEVICE
 
 
 def bind_parameters(

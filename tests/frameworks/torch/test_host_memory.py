@@ -25,6 +25,7 @@ SILENT = {
     "a draw from host numbers": "weights = torch.DoubleTensor([1.0, 2.0])\nprint(torch.multinomial(weights, 3).tolist())",
     "what gives an array at once": "kept = torch.relu(other)\nkept.data.numpy()\nif kept.sum() > 3:\n    print(kept.mean().item())",
     "what gives an array at once, cut from its gradients": "kept = torch.relu(other)\nkept.detach().numpy()\nprint(kept.sum().item())",
+    "what is made where a host tensor is, by a name": "w = torch.rand(3).device\ntorch.zeros(3, device=w).sum().item()",
     "what is made where a host tensor is": "bar = torch.rand(4)\nif (torch.rand(4, device=bar.device) > bar).all():\n    print(x)",
     "a copy of what is made there": "kept = torch.zeros(8, 4)\nkept[0] = 1\nkept[:, 3].reshape(2, 4).data.cpu()",
     "a copy of what is computed with a draw": "kept = torch.randint(0, 9, (2, 8))\nkept[0, 1].cpu().item()",
@@ -152,6 +153,33 @@ def test_where_tensors_are_made_that_nothing_places(name: str, findings: Finding
     head, expected = DEFAULTS[name]
     found = [code for code, _ in findings(MADE.format(head), "torch_xla")]
     assert [code for code in found if code in ("XLA101", "XLA301")] == expected
+
+
+PROGRAM = """import torch
+{}
+def train(model, optimizer, loader, device):
+    for x in loader:
+        loss = model(x.float().to(device)).sum()
+        loss.backward()
+        optimizer.step()
+        {}
+model = torch.nn.Linear(3, 4).to(DEVICE)
+train(model, torch.optim.SGD(model.parameters(), 0.1), [torch.rand(2, 3)], {})
+"""
+CHOSEN = {
+    "by a text": ("DEVICE = 'cpu'", "loss.item()", "DEVICE", ["XLA301"]),
+    "by an object": ("DEVICE = torch.device('cpu')", "loss.item()", "DEVICE", ["XLA301"]),
+    "by an object of a text": ("name = 'cpu'\nDEVICE = torch.device(name)", "loss.item()", "device=DEVICE", ["XLA301"]),
+    "by a setting": ("class C:\n    where = 'cpu'\nDEVICE = C.where", "loss.item()", "C.where", ["XLA301"]),
+    "and moved to the host": ("DEVICE = 'cpu'", "loss.to('cpu')", "DEVICE", ["XLA302"]),
+    "and moved to what is named for the host": ("DEVICE = cpu = 'cpu'", "loss.to(cpu)", "DEVICE", ["XLA302"]),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_device_that_the_program_has_set_is_judged_as_the_targets(name: str, findings: Findings) -> None:
+    chosen, read, given, expected = CHOSEN[name]
+    assert [code for code, _ in findings(PROGRAM.format(chosen, read, given), "torch_xla")] == expected
 
 
 CLUSTER = """import torch
