@@ -87,7 +87,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
     for arg in node.args:
         value = frame.eval(arg)
         if type(arg) is not ir.Star:
-            result.args.append(_chosen(frame, arg, value) if value is _CPU or value is _CPU_DEVICE else value)
+            result.args.append(_as_set(frame, arg, value) if value is _CPU or value is _CPU_DEVICE else value)
         elif isinstance(value, Sequence) and value.items is not None and result.rest is None:
             result.args.extend(value.items)
         else:
@@ -95,7 +95,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
     for name, arg in node.keywords:
         value = frame.eval(arg)
         if name:
-            result.keywords[name] = _chosen(frame, arg, value) if value is _CPU or value is _CPU_DEVICE else value
+            result.keywords[name] = _as_set(frame, arg, value) if value is _CPU or value is _CPU_DEVICE else value
         elif isinstance(value, Mapping):
             result.keywords.update(value.items)
             if value.rest is not NEVER:
@@ -105,7 +105,7 @@ def evaluate_arguments(frame: Frame, node: ir.Call) -> Arguments:
     return result
 
 
-def _chosen(frame: Frame, node: ir.Node, value: Value) -> Value:
+def _as_set(frame: Frame, node: ir.Node, value: Value) -> Value:
     """Return what an expression passes that is the host's device: any, where a name stands for it that says nothing of it.
 
     The program has set it so, and is judged as if it had set its target's. A tensor's own device is where that is.
