@@ -30,6 +30,17 @@ _ARITHMETIC = (cst.Add, cst.Divide, cst.Multiply, cst.Subtract)
 _STEEP = names(
     "acos acosh asin atanh cosh div divide exp exp2 expm1 fmod log log10 log1p log2 logit pow reciprocal remainder rsqrt sinh sqrt tan"
 )
+# What may stand between rows and the statement that computes them.
+_AROUND = (
+    cst.Arg,
+    cst.Attribute,
+    cst.BinaryOperation,
+    cst.Call,
+    cst.Index,
+    cst.Subscript,
+    cst.SubscriptElement,
+    cst.UnaryOperation,
+)
 _SIGNS = {cst.AddAssign: "+", cst.SubtractAssign: "-", cst.MultiplyAssign: "*"}
 
 
@@ -37,6 +48,8 @@ def compute_all_rows(site: Site) -> Rewrite | NoFix | None:
     """Compute all rows where some are computed and put back, in one block."""
     scene = site.scene
     if site.framework != "torch" or not isinstance(site.node, cst.Subscript):
+        return None
+    if not _may_be_rows(scene, site.node):
         return None
     picked = selection(scene, site.node)
     of_mask = mask_assumption(scene, picked.mask, "torch") if picked is not None else None
@@ -48,6 +61,17 @@ def compute_all_rows(site: Site) -> Rewrite | NoFix | None:
     if rows.passes_layer and rows.divides:
         return None
     return rows.rewrite()
+
+
+def _may_be_rows(scene: FunctionSource, node: cst.CSTNode) -> bool:
+    """Return whether a selection stands where rows are computed or put back, as its surroundings alone tell: not in a list, and not as all
+    that a name is given."""
+    holder = scene.parent(node)
+    if isinstance(holder, cst.Assign):
+        return False
+    while isinstance(holder, _AROUND):
+        holder = scene.parent(holder)
+    return isinstance(holder, (cst.Assign, cst.AssignTarget, cst.AugAssign))
 
 
 class _Sink(NamedTuple):
