@@ -12,22 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Tensor
 from xlalint.lowering import ir
-from xlalint.rules.codes import (
-    TENSOR_ASSERT,
-    TENSOR_BOOL_OPERATOR,
-    TENSOR_IF,
-    TENSOR_MEMBERSHIP,
-    TENSOR_TERNARY,
-    TENSOR_WHILE,
-)
+from xlalint.rules.policy import OF_TRUTH
 
 if TYPE_CHECKING:
     from xlalint.interpreter.context import Context
     from xlalint.program.linker import FunctionInfo
 
-_OF_TRUTH: Final = frozenset(
-    (TENSOR_IF, TENSOR_WHILE, TENSOR_ASSERT, TENSOR_BOOL_OPERATOR, TENSOR_TERNARY, TENSOR_MEMBERSHIP)
-)
 _PLACED: Final = ("", "/", "k")
 _ORDERS: Final = frozenset(("<", "<=", ">", ">="))
 _EQUALITIES: Final = frozenset(("==", "!="))
@@ -49,7 +39,7 @@ def is_of_leaves(context: Context, info: FunctionInfo, rule: str, node: ir.Node)
     for names, value in assigned:
         if _is_part(value, found) or computes_with(value, found):
             found |= names
-    return computes_with(node, found) or (rule not in _OF_TRUTH and _is_part(node, found))
+    return computes_with(node, found) or (rule not in OF_TRUTH and _is_part(node, found))
 
 
 def _list_names(info: FunctionInfo) -> tuple[frozenset[str], tuple[tuple[frozenset[str], ir.Node], ...]]:

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 import msgspec
+
+from xlalint.rules.codes import (
+    TENSOR_ASSERT,
+    TENSOR_BOOL_OPERATOR,
+    TENSOR_IF,
+    TENSOR_MEMBERSHIP,
+    TENSOR_TERNARY,
+    TENSOR_WHILE,
+)
+
+OF_TRUTH: Final = frozenset(
+    (TENSOR_IF, TENSOR_WHILE, TENSOR_ASSERT, TENSOR_BOOL_OPERATOR, TENSOR_TERNARY, TENSOR_MEMBERSHIP)
+)
+"""The rules each of which asks where Python tests the truth of a tensor."""
 
 Code = Literal["anywhere", "traced", "around-traced", "host-traced", "host-compiled", "host-device"]
 """Names the code in which a rule counts: that which a tracer runs; that around it; host code of a program which traces functions, has

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 
 import libcst as cst
 
-from xlalint.fixes.config.gpu_tensor_types import all_are_chosen
+from xlalint.fixes.config.gpu_tensor_types import GPU_TENSOR, all_are_chosen
 from xlalint.fixes.model import NoFix, Rewrite, Site
 from xlalint.fixes.toolkit.arguments import left_out
 from xlalint.fixes.toolkit.dataflow import binds
@@ -33,7 +32,6 @@ _OF_ACCELERATOR = {
 # Functions of `torch.cuda` that do nothing without a GPU, and need not be done where there is another device.
 _HARMLESS = frozenset(("empty_cache", "is_available"))
 _CHOOSES = "set_device"
-_GPU_TENSOR = re.compile(r"\bcuda\.\w*Tensor\b")
 _SEEDS = frozenset(("manual_seed", "manual_seed_all"))
 
 
@@ -313,7 +311,7 @@ def switch_scaler_off(site: Site) -> Rewrite | NoFix | None:
 def _has_gpu_tensors(scene: FunctionSource) -> bool:
     """Return whether a file uses types of tensors on a GPU, `torch.cuda.FloatTensor`: a flag that chooses them asks for GPUs alone, unless
     what they make is moved."""
-    return _GPU_TENSOR.search(scene.document.text) is not None and not all_are_chosen(scene)
+    return GPU_TENSOR.search(scene.document.text) is not None and not all_are_chosen(scene)
 
 
 def _questions(scene: FunctionSource, test: cst.BaseExpression) -> list[cst.Call]:

@@ -13,7 +13,7 @@ from xlalint.fixes.toolkit.text import last_name
 
 _TPU: Final = "torch_tpu"
 _OF_GPU: Final = ".cuda."
-_GPU_TENSOR: Final = re.compile(r"\bcuda\.\w*Tensor\b")
+GPU_TENSOR: Final = re.compile(r"\bcuda\.\w*Tensor\b")
 _MOVED: Final = '.to("tpu")'
 _KEPT: Final = NoFix("its name is used otherwise than to make tensors: make them with `device=`")
 
@@ -25,7 +25,7 @@ def make_on_tpu(site: Site) -> Rewrite | NoFix | None:
         return None
     place = site.scene.span(site.node)
     choice = next((one for one in file.descend(file.root, cst.IfExp) if file.span(one) == place), None)
-    if choice is None or not _GPU_TENSOR.search(file.code(choice.body)):
+    if choice is None or not GPU_TENSOR.search(file.code(choice.body)):
         return None
     changed = _moves(file, choice)
     if changed is None:
@@ -41,7 +41,7 @@ def all_are_chosen(scene: FunctionSource) -> bool:
     if file is None:
         return False
     chosen = [file.span(one) for one in file.descend(file.root, cst.IfExp) if _moves(file, one) is not None]
-    found = _GPU_TENSOR.finditer(file.document.text)
+    found = GPU_TENSOR.finditer(file.document.text)
     return all(any(start <= one.start() < end for start, end in chosen) for one in found)
 
 

@@ -26,12 +26,10 @@ def behind(site: Site) -> Rewrite | NoFix | None:
         return _APART
     optimizer = before[0]
     between = block[block.index(optimizer) + 1 : place]
-    used_between = _list_assigned(scene, optimizer) & {
-        scene.code(one) for each in between for one in scene.descend(each, cst.Name)
-    }
+    names = _list_assigned(scene, optimizer)
+    used_between = names & {scene.code(one) for each in between for one in scene.descend(each, cst.Name)}
     if used_between and _may_go_up(scene, line, (optimizer, *between)):
         return _moved_up(scene, line, optimizer)
-    names = _list_assigned(scene, optimizer)
     used = {scene.code(name) for one in (*between, line) for kind in _KINDS for name in scene.descend(one, kind)}
     if (
         not names

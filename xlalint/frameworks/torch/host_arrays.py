@@ -15,17 +15,8 @@ from xlalint.frameworks.torch.draws import is_compiled
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
-from xlalint.rules.codes import (
-    ITEM,
-    NONZERO,
-    TENSOR_ASSERT,
-    TENSOR_BOOL_OPERATOR,
-    TENSOR_IF,
-    TENSOR_MEMBERSHIP,
-    TENSOR_TERNARY,
-    TENSOR_WHILE,
-    UNIQUE,
-)
+from xlalint.rules.codes import ITEM, NONZERO, UNIQUE
+from xlalint.rules.policy import OF_TRUTH
 from xlalint.rules.variants import ASSERT, HOST_ARRAY
 
 if TYPE_CHECKING:
@@ -35,9 +26,6 @@ if TYPE_CHECKING:
     from xlalint.interpreter.library_calls import LibraryCall
 
 _FRAMEWORK: Final = "torch"
-_TESTS: Final = frozenset(
-    (TENSOR_IF, TENSOR_WHILE, TENSOR_BOOL_OPERATOR, TENSOR_TERNARY, TENSOR_ASSERT, TENSOR_MEMBERSHIP)
-)
 _READS: Final = frozenset(("item", "tolist"))
 # Functions whose result has a size that depends on values.
 _SIZED: Final = {
@@ -52,7 +40,7 @@ def check_read(frame: Frame, rule: str, at: int, value: Value, node: ir.Node | N
     """Report where Python asks an array for its truth, or a number of it: a break of the graph."""
     if node is None or not is_compiled(frame) or not _is_array(value):
         return
-    if (rule in _TESTS and variant != ASSERT) or (rule == ITEM and (_has_elements(value) or _is_copied(node))):
+    if (rule in OF_TRUTH and variant != ASSERT) or (rule == ITEM and (_has_elements(value) or _is_copied(node))):
         frame.note(rule, at, _FRAMEWORK, spelling(node), variant=HOST_ARRAY)
 
 

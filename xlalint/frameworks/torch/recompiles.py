@@ -317,11 +317,9 @@ def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
         return
     for bound in counter.args:
         if isinstance(bound, (ir.Name, ir.Attr)) and changes(frame.eval(bound)):
-            if not _may_compute(frame, node):
-                return
-            frame.note(
-                "XLA403", position(bound), "torch", spelling(bound), "each iteration of the loop is part of the graph"
-            )
+            if _may_compute(frame, node):
+                detail = "each iteration of the loop is part of the graph"
+                frame.note("XLA403", position(bound), "torch", spelling(bound), detail)
             return
 
 
