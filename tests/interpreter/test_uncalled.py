@@ -77,6 +77,33 @@ CALLED: dict[str, dict[str, str]] = {
         "run.py": "import part, importlib\ndef find(name):\n    return importlib.import_module(name)\n"
         "def main(name, asked):\n    getattr(find(name), asked)()\n" + MAIN,
     },
+    "as a class of a module that others import from, that is found by its name": {
+        "part.py": LOSS + "def other(x):\n    return x\n",
+        "run.py": "from part import other\nimport importlib\ndef main(name, asked):\n    other(3)\n"
+        "    getattr(importlib.import_module(name), asked)()\n" + MAIN,
+    },
+    "by its name among what a module has that others import from": {
+        "part.py": READ + "def other(x):\n    return x\n",
+        "run.py": "from part import other\nimport part, importlib\ndef main(name, asked):\n    other(3)\n    getattr(part, asked)()\n"
+        "    getattr(importlib.import_module(name), asked)()\n" + MAIN,
+    },
+    "by a text that is evaluated where it is imported": {
+        "part.py": READ,
+        "run.py": "from part import read\ndef main(name):\n    eval(name)(load())\n" + MAIN,
+    },
+    "by a text that is evaluated where its module is imported": {
+        "lib/__init__.py": "",
+        "lib/part.py": READ,
+        "run.py": "from lib import part\ndef main(name):\n    eval(name)(load())\n" + MAIN,
+    },
+    "where it was given another value": {
+        "part.py": READ,
+        "run.py": "import part\nfrom part import read\ndef main(y):\n    global read\n    read(y)\n    read = 3\n" + MAIN,
+    },
+    "by the name of a value, as an attribute": {
+        "part.py": READ,
+        "run.py": "import part\ndef main(y):\n    read = part.read(y)\n    print(read)\n" + MAIN,
+    },
     "by its name among all that a module has": {
         "parts/__init__.py": "",
         "parts/part.py": READ,
@@ -178,6 +205,23 @@ UNCALLED: dict[str, dict[str, str]] = {
         "part.py": READ,
         "run.py": "import part, importlib\ndef main(name):\n    m = importlib.import_module(name)\n"
         "    if hasattr(m, 'Net'):\n        m.Net()\n    importlib.import_module(name).Other()\n" + MAIN,
+    },
+    "where others are found by a name of which nothing is known": {
+        "part.py": READ + "def other(x):\n    return x\n",
+        "run.py": "from part import other\nimport importlib\ndef main(name, asked):\n    other(3)\n"
+        "    getattr(importlib.import_module(name), asked)()\n" + MAIN,
+    },
+    "in a module from which others have what a text may name": {
+        "part.py": READ + "def other(x):\n    return x\n",
+        "run.py": "from part import other\ndef main(text):\n    other(eval(text))\n" + MAIN,
+    },
+    "where a value has its name": {
+        "part.py": READ,
+        "run.py": "import part\ndef main(y):\n    read = y + 1\n    print(read)\n" + MAIN,
+    },
+    "where a parameter has its name": {
+        "part.py": READ,
+        "run.py": "import part\ndef main(read):\n    print(read)\n" + MAIN,
     },
     "that is listed for others": {
         "part.py": "__all__ = ['read']\n" + READ,

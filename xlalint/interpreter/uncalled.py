@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Union
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.abstract.values import Module
 from xlalint.interpreter.device_loops import last_name
@@ -37,7 +37,20 @@ _LOOKING_UP: Final = frozenset(("getattr", "eval"))
 _ALL: Final = "__all__"
 _ABSTRACT: Final = frozenset(("abc", "typing"))
 _ROUNDS: Final = 4  # functions that only what is uncalled names
+_FEW: Final = 8  # functions that have a value of their own by the name of a function
 _NOTHING: Final[frozenset[str]] = frozenset()
+
+
+class Opened(NamedTuple):
+    """The `modules` of which something is looked up by names that are no part of the program's text, but for the functions of those that
+    are `shared`."""
+
+    modules: Set[ModuleInfo] = frozenset()
+    shared: Set[ModuleInfo] = frozenset()
+
+    def shows(self, info: FunctionInfo) -> bool:
+        """Return whether a function, or its class, may be looked up so."""
+        return info.module in self.modules and (info.owner is not None or info.module not in self.shared)
 
 
 class Uncalled:
@@ -65,8 +78,10 @@ class Uncalled:
         self._nested: list[FunctionInfo] = []
         self._uncalled: set[FunctionInfo] = set()
         self.holders: dict[str, set[Holder]] = {}
+        self._own_names: dict[FunctionInfo, frozenset[str]] = {}
         self._leads: bool | None = None
-        self._open: set[ModuleInfo] = set()
+        self._open = Opened()
+        self._evaluating: set[ModuleInfo] = set()  # what a text that they evaluate names may be what they import
         self._libraries: set[ModuleInfo] = set()
 
     def find(self) -> set[FunctionInfo]:
@@ -75,13 +90,13 @@ class Uncalled:
             return set()
         functions = [info for module in self._modules for info in module.functions]
         self._names = frozenset([info.name for info in functions] + [c.name for m in self._modules for c in m.classes])
-        looked_up, joined = self._find_open(), self._find_joined()
+        opened, joined = self._find_open(), self._find_joined()
         installed = self._find_libraries()
-        self._open, self._libraries = looked_up, installed
-        holders = self.holders = self._find_holders()
+        self._open, self._libraries = opened, installed
+        self.holders = self._find_holders()
         own = [info for info in functions if info.module in joined and info.module not in installed]
         self._candidates = {
-            info: info.module in looked_up for info in own if self._may_be_uncalled(info, info.module in looked_up)
+            info: opened.shows(info) for info in own if self._may_be_uncalled(info, opened.shows(info))
         }
         self._nested = [
             info for info in own if info.ir.outer >= 0 and not info.ir.decorators and info.name != "<lambda>"
@@ -91,7 +106,7 @@ class Uncalled:
             fresh = {
                 info
                 for info, seen in self._candidates.items()
-                if info not in uncalled and _is_unused(info, holders, uncalled, seen)
+                if info not in uncalled and self._is_unused(info, uncalled, seen)
             }
             if not fresh:
                 break
@@ -99,13 +114,33 @@ class Uncalled:
         self._uncalled = uncalled
         return uncalled
 
+    def _is_unused(self, info: FunctionInfo, uncalled: set[FunctionInfo], looked_up: bool) -> bool:
+        """Return whether nothing but a function itself, and what is uncalled, names it, or its class."""
+        if info.owner is not None and not looked_up and _is_never_made(info.owner, self.holders, uncalled):
+            return True
+        if _is_called_by_python(info):
+            return False
+        others = self.holders.get(info.name, set()) - uncalled - {info}
+        # A function that has a value of its own by that name calls no function of the module by it.
+        return len(others) <= _FEW and all(
+            isinstance(one, FunctionInfo) and info.owner is None and self._keeps_to_itself(one, info.name)
+            for one in others
+        )
+
+    def _keeps_to_itself(self, holder: FunctionInfo, name: str) -> bool:
+        """Return whether all that a body names so is a value of its own."""
+        known = self._own_names.get(holder)
+        if known is None:
+            known = self._own_names[holder] = _find_own_names(holder)
+        return name in known
+
     def may_be_called_unseen(self, info: FunctionInfo) -> bool:
         """Return whether a function may be called by what does not name it, after `find`: by who imports a library, by the library of which
         its class derives, by a name that is put together."""
         owner = info.owner
         if info.module in self._libraries or not self._is_plain(owner):
             return True
-        return info.module in self._open if owner is None else _calls_what_it_looks_up(owner)
+        return self._open.shows(info) if owner is None else _calls_what_it_looks_up(owner)
 
     def find_asked(self, names_off: Callable[[Holder], Mapping[str, str]]) -> dict[FunctionInfo, str]:
         """Return the functions that are called only where something is asked for, with that, after `find`; `names_off` are the names that a
@@ -207,12 +242,13 @@ class Uncalled:
     def find_closed(self) -> set[FunctionInfo]:
         """Return the functions that nothing but code of the program calls, as far as it says: no others import them, none is looked up by
         a name that is put together, and no library calls a method of its class."""
-        looked_up, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
+        opened, installed, joined = self._find_open(), _find_installed(self._modules), self._find_joined()
         return {
             info
-            for module in joined - looked_up
+            for module in joined
             if _folder_of_package(module) not in installed
             for info in module.functions
+            if not opened.shows(info)
             if info.key not in self._program.exported and (_is_called_by_python(info) or self._is_plain(info.owner))
         }
 
@@ -230,6 +266,7 @@ class Uncalled:
         return not self._names or all(
             self._mentioned.get(info) == self._names_in(info)
             and self._imported_by.get(info, _NOTHING) == self._list_imported_in(info)
+            and (info not in self._own_names or self._own_names[info] == _find_own_names(info))
             for info in changed
         )
 
@@ -249,7 +286,8 @@ class Uncalled:
         """Find where the names of definitions stand: in functions, in classes, in modules' own statements."""
         found: defaultdict[str, set[Holder]] = defaultdict(set)
         for module in self._modules:
-            for name in self._names.intersection(_named_by_module(module)):
+            seen = [one.name for one in module.unit.imports] if module in self._evaluating else []
+            for name in self._names.intersection(_named_by_module(module)).union(self._names.intersection(seen)):
                 found[name].add(module)
             for klass in module.classes:
                 for name in self._names.intersection(_named_by_class(klass)):
@@ -310,14 +348,14 @@ class Uncalled:
         names = (name for source, inner in sources for name in (source, f"{source}.{inner}"))
         return self._alone.intersection(names)
 
-    def _find_open(self) -> set[ModuleInfo]:
+    def _find_open(self) -> Opened:
         """Find the modules of which something is looked up by names that are no part of the program's text."""
         found: set[ModuleInfo] = set()
         starts: set[str] = set()
         for module in self._modules:
             calls = {*module.unit.calls}.union(*(info.ir.calls for info in module.functions))
             if not _ANYWHERE.isdisjoint(calls):
-                return set(self._modules)
+                starts.add("")
             if not _IN_SCOPE.isdisjoint(calls):
                 found.update(self._list_seen(module))
             finding = _LOOKING_UP | _IMPORTING
@@ -333,9 +371,24 @@ class Uncalled:
                     elif id(call) not in spelled:
                         named = call.args[:1] if last_name(call.func) != "load_source" else ()
                         starts.add(_spell_start(named[0]).lstrip(".") if named else "")
-                        if "" in starts:
-                            return set(self._modules)
-        return found.union(*map(self._list_seen, self._list_named(starts)))
+        named_modules = self._list_named(starts - {""})
+        found.update(*map(self._list_seen, named_modules))
+        if "" in starts:
+            return Opened(set(self._modules), self._find_shared() - found)
+        return Opened(found)
+
+    def _find_shared(self) -> set[ModuleInfo]:
+        """Find the modules of which others, but for the packages that hold them, import what they need by its name: what a program finds by
+        a name of which nothing is known are other modules, as far as functions are concerned."""
+        found: set[ModuleInfo] = set()
+        for module in self._modules:
+            if not module.unit.is_package and not module.testing:
+                for binding in module.unit.imports:
+                    source = self._program.by_name.get(self._program.absolute(module, binding))
+                    named = binding.name and binding.local != "*"
+                    if named and source is not None and source is not module and not source.unit.is_package:
+                        found.add(source)
+        return found
 
     def _list_named(self, starts: set[str]) -> list[ModuleInfo]:
         """The modules whose names, or the ends of these, begin so: what stands before is a matter of the search path."""
@@ -345,13 +398,23 @@ class Uncalled:
             one for one in self._modules if one.name.startswith(given) or any(start in one.name for start in inside)
         ]
 
-    def _list_seen(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
-        """A module, and those that it imports from, behind packages too."""
+    def _list_seen(self, module: ModuleInfo, whole: bool = False) -> Iterator[ModuleInfo]:
+        """A module, and those that it imports from, or imports as a `whole`, behind packages too."""
         yield module
-        for source in self._list_imported(module):
+        for source in self._list_whole(module) if whole else self._list_imported(module):
             yield source
             if source.unit.is_package:
                 yield from self._list_imported(source)
+
+    def _list_whole(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        """The modules of which a module may name all that they define: those that it has by a name or by a star."""
+        by_name, absolute = self._program.by_name, self._program.absolute
+        for binding in module.unit.imports:
+            source = absolute(module, binding)
+            whole = f"{source}.{binding.name}" if binding.name else source
+            if whole in by_name:
+                yield by_name[whole]
+        yield from [by_name[one] for one in (absolute(module, star) for star in module.stars) if one in by_name]
 
     def _list_imported(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
         by_name = self._program.by_name
@@ -364,7 +427,8 @@ class Uncalled:
         has a name that is put together."""
         name = call.func.id if type(call.func) is ir.Name else ""
         if name == "eval":
-            yield from self._list_seen(module)
+            self._evaluating.add(module)
+            yield from self._list_seen(module, whole=True)
         elif name == "getattr" and len(call.args) > 1 and type(call.args[1]) is not ir.Const:
             asked = call.args[0]
             binding = module.imports.get(asked.id) if type(asked) is ir.Name else None
@@ -392,15 +456,6 @@ class Uncalled:
         if _looks_up_methods(owner):
             return False
         return not (looked_up and _is_called_by_python(info))
-
-
-def _is_unused(
-    info: FunctionInfo, holders: dict[str, set[Holder]], uncalled: set[FunctionInfo], looked_up: bool
-) -> bool:
-    """Return whether nothing but a function itself, and what is uncalled, names it, or its class."""
-    if info.owner is not None and not looked_up and _is_never_made(info.owner, holders, uncalled):
-        return True
-    return not _is_called_by_python(info) and holders.get(info.name, set()) <= (uncalled | {info})
 
 
 def _is_never_made(klass: ClassInfo, holders: dict[str, set[Holder]], uncalled: set[FunctionInfo]) -> bool:
@@ -526,6 +581,23 @@ def _named_by(nodes: tuple[ir.Node, ...] | tuple[ir.Statement, ...]) -> Iterator
             yield one.name
         elif type(one) is ir.Const and isinstance(one.value, str):
             yield from _words(one.value.encode("utf-8", "surrogateescape"))
+
+
+def _find_own_names(info: FunctionInfo) -> frozenset[str]:
+    """Return the names by which a body has nothing but values of its own: parameters, and what it assigns."""
+    bound, others = {param.name for param in info.params}, set(_named_by(_nodes_around(info)))
+    for one in ir.walk(info.body):
+        if type(one) is ir.Attr:
+            others.add(one.name)
+        elif type(one) is ir.Const and isinstance(one.value, str):
+            others.update(_words(one.value.encode("utf-8", "surrogateescape")))
+        elif type(one) is ir.Outer:
+            others.update(one.names)
+        elif type(one) is ir.Assign:
+            bound.update(target.id for target in one.targets if type(target) is ir.Name)
+        elif type(one) is ir.For and type(one.target) is ir.Name:
+            bound.add(one.target.id)
+    return frozenset(bound - others)
 
 
 def names_in(nodes: object) -> set[str]:
