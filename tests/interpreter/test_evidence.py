@@ -82,6 +82,20 @@ SILENT = {
         def g(x):
             return x[:, 0].max().item() if x.dtype in (np.int16, np.int32) else 0
         """,
+    "an array, as what takes a part of it by a bare name says": """
+        from sklearn.metrics import average_precision_score
+        def f(known, given):
+            found = []
+            for i in range(known.shape[1]):
+                kept = known[:, i] == known[:, i]
+                found.append(average_precision_score(known[kept, i], given[kept, i]))
+            return found
+        """,
+    "an array, as what takes it by a bare name says": """
+        from numpy import mean
+        def f(x):
+            return mean(x[:, 0]), x[x > 0]
+        """,
     "an empty list times a tensor": """
         def f(x: Tensor):
             pairs = []
@@ -386,6 +400,23 @@ FOUND = {
             if x.dtype == torch.int16:
                 x = x / 32768
             return x[:, 0].max().item()
+        """,
+        ["XLA301"],
+    ),
+    "a tensor that is copied for what takes arrays by a bare name": (
+        """
+        from sklearn.metrics import average_precision_score
+        def f(known, given):
+            return average_precision_score(known[:, 0].cpu(), given.detach().cpu())
+        """,
+        ["XLA302", "XLA302"],
+    ),
+    "a tensor that a function of the program takes by a bare name": (
+        """
+        def mean(x):
+            return x[0]
+        def f(x):
+            return mean(x[:, 0]), x[:, 1].max().item()
         """,
         ["XLA301"],
     ),

@@ -434,7 +434,7 @@ class Annotations:
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
         """Return whether a use hands the parameter, or a part of it, to a function of arrays, or indexes it with their `newaxis`."""
         spelled = use[1:-1] if use.startswith("[") else use.removesuffix(ir.PART_PASSED).removesuffix(ir.PASSED)
-        node = _as_node(spelled) if "." in spelled else None
+        node = _as_node(spelled)
         resolved = self.program.resolve(module, node) if node is not None else None
         if not isinstance(resolved, LibrarySymbol):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,7 +13,9 @@ from xlalint.lowering.scope import Scope
 
 _PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.Tuple, ast.Call))
 _HOLDING: Final = frozenset((ast.Name, ast.Subscript, ast.BinOp, ast.UnaryOp))
-_READING: Final = frozenset(("item", "tolist"))  # what they give is no array of the kind that they are asked of
+_BUILTINS: Final = frozenset(dir(builtins))
+# What they give is no array of the kind that they are asked of, and arrays of the host have no such methods.
+_READING: Final = frozenset(("item", "tolist", "cpu", "detach", "numpy"))
 
 
 def spell_dotted(node: ast.expr) -> str:
@@ -31,6 +34,8 @@ def note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
     if type(first) is ast.Name and first.id in scope.uses:
         scope.uses[first.id].add(f"{spell_dotted(func)}{ir.PASSED}")
     if type(func) is not ast.Attribute:
+        if type(func) is ast.Name and func.id not in _BUILTINS:
+            _note_parts(args, func, scope)
         return
     if type(first) is ast.Compare:
         for name in compared_in(first, scope):
@@ -45,6 +50,11 @@ def note_passed(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
         if type(first) is not ast.Starred:
             scope.uses[holder.id].add(f".{func.attr}{ir.CALLED_WITH}")
         return
+    _note_parts(args, func, scope)
+
+
+def _note_parts(args: list[ast.expr], func: ast.expr, scope: Scope) -> None:
+    """Record of which parameters a call is passed parts, and which it is passed after another argument."""
     for index, arg in enumerate(args):
         kind = type(arg)
         if kind in _PARTS or kind is ast.Name:
