@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Findings
 from xlalint.config import Settings
 from xlalint.project import check_paths
 
@@ -149,3 +150,41 @@ def test_functions_of_the_host(imported: str, text: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(("imported", "text"), FOUND.values(), ids=FOUND)
 def test_functions_of_a_device(imported: str, text: str, tmp_path: Path) -> None:
     assert rules(tmp_path, imported, text) == {"XLA301"}
+
+
+COLLATING = """
+import functools
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+def pick(x, keep):
+    return x[keep > 0]
+def gather(batch: list[torch.Tensor], n=1):
+    return [pick(x, x) for x in batch]
+def main(data):
+    net = nn.Linear(3, 4).cuda()
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(9):
+        loader = DataLoader(data, {}, drop_last=True)
+        for x in loader:
+            loss = net({}).sum()
+            loss.backward()
+            opt.step()
+main(load())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "codes"),
+    [
+        pytest.param("collate_fn=functools.partial(gather, n=2)", "x.cuda()", [], id="with arguments of its own"),
+        pytest.param("collate_fn=gather", "x.cuda()", [], id="by itself"),
+        pytest.param("4", "pick(x.cuda(), x)", ["XLA201"], id="not, but at each step"),
+        pytest.param("collate_fn=gather", "torch.cat(gather(x.cuda()))", ["XLA201"], id="and at each step"),
+    ],
+)
+def test_what_a_loader_has_make_its_batches_runs_on_the_host(
+    given: str, taken: str, codes: list[str], findings: Findings
+) -> None:
+    found = [code for code, _ in findings(COLLATING.format(given, taken), "torch_xla")]
+    assert [code for code in found if code == "XLA201"] == codes

@@ -285,7 +285,7 @@ class Decisions:
             told = policy.needs_evidence and framework in self._platforms and self._platforms[framework].told
             if told or not reaches(self._platforms, framework, extent):
                 return "other platform"
-        elif root.tier == HOST_TIER:
+        elif root.tier == HOST_TIER or (context.collates and root.tier != 1):
             return "untraced"
         elif context.function is None and not context.per_turn:
             return "module level"

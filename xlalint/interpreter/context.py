@@ -94,7 +94,8 @@ class Context(DependencySet):
     `takes_steps` has the device take many steps by a loop of its graph.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached; `restarts` is true where it rewrites the
     function whatever calls it, since a decorator asks for it.
-    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. One that `replicates` gives a function
+    In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. One that `collates` makes a batch of
+    examples for a loader, in host memory. One that `replicates` gives a function
     to a strategy, which compiles that one: what it does itself runs on the host.
     `steps` are what it, and what it calls, does to set a TPU up, in order; `claims` are values that were made elsewhere and that it uses in
     a way that makes their making a hazard, with what to say of that (`frameworks.tensorflow.checks.outside_strategy_scope`).
@@ -113,6 +114,7 @@ class Context(DependencySet):
         "args",
         "calls",
         "claims",
+        "collates",
         "converts",
         "cut",
         "depth",
@@ -173,7 +175,7 @@ class Context(DependencySet):
         self.converts = True
         self.restarts = False
         self.done = False
-        self.per_turn = False
+        self.per_turn = self.collates = False
         self.replicates = False
         self.most = 0
         self.work = 0

@@ -298,6 +298,7 @@ class Interpreter:
                 context = Context(info, info.module, args)
         context.key = key
         context.per_turn = per_turn
+        context.collates = self.collating > 0
         context.converts = self._converts(info)
         replacing = _find_replacing(info)
         if replacing is not None:
