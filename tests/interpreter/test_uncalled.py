@@ -98,7 +98,8 @@ CALLED: dict[str, dict[str, str]] = {
     },
     "where it was given another value": {
         "part.py": READ,
-        "run.py": "import part\nfrom part import read\ndef main(y):\n    global read\n    read(y)\n    read = 3\n" + MAIN,
+        "run.py": "import part\nfrom part import read\ndef main(y):\n    global read\n    read(y)\n    read = 3\n"
+        + MAIN,
     },
     "by the name of a value, as an attribute": {
         "part.py": READ,

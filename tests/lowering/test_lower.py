@@ -121,7 +121,7 @@ def test_how_a_body_uses_its_parameters() -> None:
         ("d.append(a[0])\n    d = []\n    g.h(d)", (("d.append([])",), (), ())),
         ("for x in a[b]:\n        g.h(x)", (("g.h([])",), (), ())),
         ("return h(a[0], b)", (("h([])",), ("h([])",), ())),
-        ("return range(a[0], b), g.h(c.cpu(), c[0].numpy())", ((), (), (".cpu",))),
+        ("return range(a[0], b), g.h(c.cpu(), c[0].detach())", ((), (), (".cpu",))),
         ("return a.h(b, c), a.h()", ((".h", ".h(,)"), ("a.h()",), ())),
         ("return a.h(*b), c.h(), c.x.h(1)", ((".h",), (), (".h", ".x"))),
     ],

@@ -95,9 +95,7 @@ class Uncalled:
         self._open, self._libraries = opened, installed
         self.holders = self._find_holders()
         own = [info for info in functions if info.module in joined and info.module not in installed]
-        self._candidates = {
-            info: opened.shows(info) for info in own if self._may_be_uncalled(info, opened.shows(info))
-        }
+        self._candidates = {info: opened.shows(info) for info in own if self._may_be_uncalled(info, opened.shows(info))}
         self._nested = [
             info for info in own if info.ir.outer >= 0 and not info.ir.decorators and info.name != "<lambda>"
         ]

@@ -15,7 +15,7 @@ _PARTS: Final = frozenset((ast.Subscript, ast.BinOp, ast.UnaryOp, ast.List, ast.
 _HOLDING: Final = frozenset((ast.Name, ast.Subscript, ast.BinOp, ast.UnaryOp))
 _BUILTINS: Final = frozenset(dir(builtins))
 # What they give is no array of the kind that they are asked of, and arrays of the host have no such methods.
-_READING: Final = frozenset(("item", "tolist", "cpu", "detach", "numpy"))
+_READING: Final = frozenset(("item", "tolist", "cpu", "detach"))
 
 
 def spell_dotted(node: ast.expr) -> str:
