@@ -505,9 +505,9 @@ import torch
 from torch.utils.data import DataLoader
 
 def main(model, optimizer, examples):
-    loader = DataLoader(examples, batch_size=8, shuffle=True)
+    batches = iter(DataLoader(examples, batch_size=8, shuffle=True))
     {loop}:
-        loss = model(next(iter(loader)).cuda()).sum()
+        loss = model(next(batches).cuda()).sum()
         {step}
 """
 

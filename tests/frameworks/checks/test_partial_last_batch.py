@@ -23,6 +23,7 @@ SILENT = {
     "a length that everybody knows, sampled": (
         "ds = MNIST('.')\ns = RandomSampler(ds)\nDataLoader(ds, batch_size=8, sampler=s)"
     ),
+    "one of which the first batch is taken": "loader = DataLoader(ds, 8, shuffle=True)\nx = next(iter(loader))\nmodel(x)",
     "a stream": "class S(IterableDataset):\n    def __iter__(self):\n        yield 1\nDataLoader(S(), 8, shuffle=False)",
     "a sampler that never ends": (
         "class S(Sampler):\n    def __iter__(self):\n        while True:\n            yield 1\nDataLoader(ds, 8, sampler=S())"
@@ -52,6 +53,27 @@ FOUND = {
     "one whose loop takes gradients": ("for x, y in DataLoader(ds, 8):\n    loss(x, y).backward()", ["XLA402:warning"]),
     "one in order whose loop takes gradients": (
         "loader = DataLoader(ds, 8, shuffle=False)\nfor i, x in enumerate(tqdm(loader)):\n    loss(x).backward()",
+        ["XLA402:warning"],
+    ),
+    "one whose loop takes none, as a block says": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nwith torch.inference_mode():\n    for x in tqdm(loader):\n        model(x)",
+        ["XLA402:info"],
+    ),
+    "one of whose loops one is in such a block": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nfor x in loader:\n    learn(x)\n"
+        "with torch.no_grad():\n    for x in loader:\n        model(x)",
+        ["XLA402:warning"],
+    ),
+    "one whose loop leads to such a block": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nfor x in loader:\n    learn(x)\n    with torch.no_grad():\n        show(x)",
+        ["XLA402:warning"],
+    ),
+    "one of which the first batch is taken before the others": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nx = next(iter(loader))\nfor x in loader:\n    learn(x)",
+        ["XLA402:warning"],
+    ),
+    "one that is handed on, too": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nx = next(iter(loader))\nfit(loader)",
         ["XLA402:warning"],
     ),
     "one beside a loop that takes gradients": (

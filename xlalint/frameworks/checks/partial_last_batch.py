@@ -21,6 +21,8 @@ from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xlalint.interpreter.frame import Frame
 
 _ENDLESS = "tensorflow.python.data.ops.repeat_op._RepeatDataset"
@@ -30,6 +32,7 @@ _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Itera
 _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _HELD_BACK = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout"))
 _LOADER = re.compile("(data)?loader$")
+_NO_GRADIENT = frozenset(("no_grad", "inference_mode"))
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -46,7 +49,7 @@ def check_data_loader(call: CallSite) -> None:
     if not call.lacks("sampler", 3) and _never_ends(call.value("sampler", 3)):
         return
     count = length_of(call.frame, call.node_of("dataset", 0)) if _reads_all(call) else None
-    if _divides(count, size) or _completed(call.frame):
+    if _divides(count, size) or _completed(call.frame) or _gives_one_batch(call):
         return
     confidence = Confidence.CERTAIN if count is not None else Confidence.LIKELY
     _report(call, "drop_last", _reads_for_training(call), confidence)
@@ -76,7 +79,7 @@ def _reads_for_training(call: CallSite) -> bool:
         return False
     if _feeds_training(call):
         return True
-    if _is_named_for_held_back(call):
+    if _is_named_for_held_back(call) or _feeds_inference(call):
         return False
     shuffle = call.value("shuffle", 2)
     if shuffle is not None and FALSE not in members(shuffle):
@@ -94,11 +97,53 @@ def _feeds_training(call: CallSite) -> bool:
     """Return whether a loop beside a loader goes over it and takes gradients, whatever the order."""
     gradients = call.frame.interpreter.drivers.words.gradients
     return any(
-        source_of(call.frame, find_source(loop)) == call.node
-        and any(type(one) is ir.Call and last_name(one.func) in gradients for one in ir.walk(loop.body))
-        for loop in ir.walk(body_of(call.frame))
-        if type(loop) is ir.For
+        any(type(one) is ir.Call and last_name(one.func) in gradients for one in ir.walk(loop.body))
+        for loop in _list_loops_over(call, body_of(call.frame))
     )
+
+
+def _feeds_inference(call: CallSite) -> bool:
+    """Return whether all loops beside a loader that go over it take no gradients, as a block around them says."""
+    body = body_of(call.frame)
+    loops = list(_list_loops_over(call, body))
+    switched_off = [
+        one.body
+        for one in (ir.walk(body) if loops else ())
+        if type(one) is ir.With and any(last_name(_callee(item)) in _NO_GRADIENT for item, _ in one.items)
+    ]
+    return bool(loops) and len(loops) == sum(len(list(_list_loops_over(call, inner))) for inner in switched_off)
+
+
+def _list_loops_over(call: CallSite, body: tuple[ir.Statement, ...]) -> Iterator[ir.For]:
+    """List the loops of a body that go over a loader."""
+    for loop in ir.walk(body):
+        if type(loop) is ir.For and source_of(call.frame, find_source(loop)) == call.node:
+            yield loop
+
+
+def _gives_one_batch(call: CallSite) -> bool:
+    """Return whether a loader is asked for its first batch, and for nothing else: `batch = next(iter(loader))`."""
+    body = body_of(call.frame)
+    nodes = ir.walk(body)
+    given = [one for one in nodes if type(one) is ir.Assign and one.value == call.node]
+    if len(given) != 1 or len(given[0].targets) != 1 or type(given[0].targets[0]) is not ir.Name:
+        return False
+    name = given[0].targets[0].id
+    named = sum(type(one) is ir.Name and one.id == name for one in nodes)
+    return named > 1 and named == 1 + sum(_takes_first_of(one, name) for one in nodes)
+
+
+def _takes_first_of(node: object, name: str) -> bool:
+    """Return whether an expression is `next(iter(name))`."""
+    if type(node) is not ir.Call or last_name(node.func) != "next" or not node.args:
+        return False
+    begun = node.args[0]
+    over = begun.args[:1] if type(begun) is ir.Call and last_name(begun.func) == "iter" else ()
+    return any(type(one) is ir.Name and one.id == name for one in over)
+
+
+def _callee(node: ir.Node) -> ir.Node:
+    return node.func if type(node) is ir.Call else node
 
 
 def _is_named_for_held_back(call: CallSite) -> bool:

@@ -19,6 +19,10 @@ START = (
 
 IN_ORDER = {
     "asked for": "if torch.cuda.is_available():\n    model.cuda()\n    torch.cuda.synchronize()",
+    "a choice of a device where there is one": "d = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')",
+    "a choice where there is none": "d = torch.device('cpu') if not torch.cuda.is_available() else torch.device('cuda:0')",
+    "a move where there is one": "net = model.cuda() if torch.cuda.is_available() else model",
+    "a move by a flag": "net = model.cuda() if args.cuda else model",
     "the other branch": "if use_tpu:\n    pass\nelse:\n    model.cuda()",
     "by name": "if device.type == 'cuda':\n    torch.cuda.set_device(0)",
     "a guard": "def run():\n    if not torch.cuda.is_available():\n        return model\n    else:\n        return model.cuda()",
@@ -48,6 +52,12 @@ FOUND = {
     "a tensor": ("torch.ones(2).cuda()", "XLA513", "error"),
     "by name": ("model.to('cuda')", "XLA513", "error"),
     "by number": ("model.to('cuda:0')", "XLA513", "error"),
+    "a choice of something else": ("net = model.cuda() if large else model", "XLA513", "error"),
+    "behind a choice": (
+        "d = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')\nmodel.cuda()",
+        "XLA513",
+        "error",
+    ),
     "by a variable": ("device = 'cuda'\nmodel.to(device)", "XLA513", "error"),
     "made of data": ("torch.tensor([1], device='cuda')", "XLA513", "error"),
     "made as another is": ("torch.ones_like(model.weight, device='cuda')", "XLA513", "error"),
@@ -163,6 +173,10 @@ FOUND_ON_TPU = {
         "error",
     ),
     "a move where there is one": ("if torch.cuda.is_available():\n    model.cuda()", "warning"),
+    "a choice of devices": (
+        "device = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')",
+        "warning",
+    ),
     "a device that is returned": (
         "def pick():\n    if torch.cuda.is_available():\n        return torch.device('cuda')\n    return torch.device('cpu')\npick()",
         "warning",
