@@ -101,6 +101,11 @@ CALLED: dict[str, dict[str, str]] = {
         "run.py": "import part\nfrom part import read\ndef main(y):\n    global read\n    read(y)\n    read = 3\n"
         + MAIN,
     },
+    "beside another that has its name": {
+        "part.py": READ,
+        "other.py": "import part\ndef read(y):\n    return part.read(y)\ndef more(y):\n    return read(y)\n",
+        "run.py": "import part, other\ndef main(y):\n    other.more(y)\n" + MAIN,
+    },
     "by the name of a value, as an attribute": {
         "part.py": READ,
         "run.py": "import part\ndef main(y):\n    read = part.read(y)\n    print(read)\n" + MAIN,
@@ -219,6 +224,11 @@ UNCALLED: dict[str, dict[str, str]] = {
     "where a value has its name": {
         "part.py": READ,
         "run.py": "import part\ndef main(y):\n    read = y + 1\n    print(read)\n" + MAIN,
+    },
+    "where another module calls its own by its name": {
+        "part.py": READ,
+        "other.py": "def read(y):\n    return y\ndef more(y):\n    return read(y)\n",
+        "run.py": "import part, other\ndef main(y):\n    other.more(y)\n" + MAIN,
     },
     "where a parameter has its name": {
         "part.py": READ,

@@ -37,7 +37,7 @@ _LOOKING_UP: Final = frozenset(("getattr", "eval"))
 _ALL: Final = "__all__"
 _ABSTRACT: Final = frozenset(("abc", "typing"))
 _ROUNDS: Final = 4  # functions that only what is uncalled names
-_FEW: Final = 8  # functions that have a value of their own by the name of a function
+_FEW: Final = 8  # functions that name something else as a function is called
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -51,6 +51,14 @@ class Opened(NamedTuple):
     def shows(self, info: FunctionInfo) -> bool:
         """Return whether a function, or its class, may be looked up so."""
         return info.module in self.modules and (info.owner is not None or info.module not in self.shared)
+
+
+class NamesUsed(NamedTuple):
+    """The names by which a body has nothing but values of its `own`, parameters and what it assigns, and those that may be of something
+    `beyond` it and its module: attributes, and words in texts."""
+
+    own: frozenset[str]
+    beyond: frozenset[str]
 
 
 class Uncalled:
@@ -78,7 +86,7 @@ class Uncalled:
         self._nested: list[FunctionInfo] = []
         self._uncalled: set[FunctionInfo] = set()
         self.holders: dict[str, set[Holder]] = {}
-        self._own_names: dict[FunctionInfo, frozenset[str]] = {}
+        self._names_used: dict[FunctionInfo, NamesUsed] = {}
         self._leads: bool | None = None
         self._open = Opened()
         self._evaluating: set[ModuleInfo] = set()  # what a text that they evaluate names may be what they import
@@ -119,18 +127,18 @@ class Uncalled:
         if _is_called_by_python(info):
             return False
         others = self.holders.get(info.name, set()) - uncalled - {info}
-        # A function that has a value of its own by that name calls no function of the module by it.
         return len(others) <= _FEW and all(
-            isinstance(one, FunctionInfo) and info.owner is None and self._keeps_to_itself(one, info.name)
-            for one in others
+            isinstance(one, FunctionInfo) and info.owner is None and self._names_another(one, info) for one in others
         )
 
-    def _keeps_to_itself(self, holder: FunctionInfo, name: str) -> bool:
-        """Return whether all that a body names so is a value of its own."""
-        known = self._own_names.get(holder)
+    def _names_another(self, holder: FunctionInfo, info: FunctionInfo) -> bool:
+        """Return whether what a body names as a function is called is something else: a value of its own, or what its module defines."""
+        known = self._names_used.get(holder)
         if known is None:
-            known = self._own_names[holder] = _find_own_names(holder)
-        return name in known
+            known = self._names_used[holder] = _find_names_used(holder)
+        if info.name in known.own:
+            return True
+        return info.name not in known.beyond and holder.module is not info.module and _defines(holder.module, info.name)
 
     def may_be_called_unseen(self, info: FunctionInfo) -> bool:
         """Return whether a function may be called by what does not name it, after `find`: by who imports a library, by the library of which
@@ -264,7 +272,7 @@ class Uncalled:
         return not self._names or all(
             self._mentioned.get(info) == self._names_in(info)
             and self._imported_by.get(info, _NOTHING) == self._list_imported_in(info)
-            and (info not in self._own_names or self._own_names[info] == _find_own_names(info))
+            and (info not in self._names_used or self._names_used[info] == _find_names_used(info))
             for info in changed
         )
 
@@ -581,8 +589,13 @@ def _named_by(nodes: tuple[ir.Node, ...] | tuple[ir.Statement, ...]) -> Iterator
             yield from _words(one.value.encode("utf-8", "surrogateescape"))
 
 
-def _find_own_names(info: FunctionInfo) -> frozenset[str]:
-    """Return the names by which a body has nothing but values of its own: parameters, and what it assigns."""
+def _defines(module: ModuleInfo, name: str) -> bool:
+    """Return whether a module defines a function of a name, in no class and no function."""
+    own = (one.name == name and one.owner is None and one.ir.outer < 0 for one in module.functions)
+    return name not in module.imports and any(own)
+
+
+def _find_names_used(info: FunctionInfo) -> NamesUsed:
     bound, others = {param.name for param in info.params}, set(_named_by(_nodes_around(info)))
     for one in ir.walk(info.body):
         if type(one) is ir.Attr:
@@ -595,7 +608,7 @@ def _find_own_names(info: FunctionInfo) -> frozenset[str]:
             bound.update(target.id for target in one.targets if type(target) is ir.Name)
         elif type(one) is ir.For and type(one.target) is ir.Name:
             bound.add(one.target.id)
-    return frozenset(bound - others)
+    return NamesUsed(frozenset(bound - others), frozenset(others))
 
 
 def names_in(nodes: object) -> set[str]:
