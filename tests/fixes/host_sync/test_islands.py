@@ -135,6 +135,52 @@ def test_a_break_of_the_graph_stays_one() -> None:
     assert not any("Copy the inputs" in message for message in said)
 
 
+WHOLE = {
+    "annotated": ("ids: torch.LongTensor, sizes: torch.IntTensor, mask: torch.BoolTensor | None = None", ""),
+    "taken for truths": ("ids: torch.LongTensor, sizes: torch.Tensor, mask: torch.Tensor | None = None", "`mask`"),
+}
+
+
+@pytest.mark.parametrize(("params", "assumed"), WHOLE.values(), ids=WHOLE)
+def test_whole_numbers_are_copied_together(params: str, assumed: str) -> None:
+    before = program(f"{LOOP}return torch.cat(made)\n").replace(
+        "place(self, ids: torch.Tensor, sizes: torch.Tensor, mask: torch.Tensor | None = None)",
+        f"place(self, {params})",
+    )
+    text, done = fixed(before)
+    together = ["ids", "mask"] if "sizes: torch.Tensor" in params else ["ids", "sizes", "mask"]
+    names = ", ".join(together)
+    assert f"        {names} = copy_to_host({names})\n" in text
+    assert ("sizes = sizes.cpu()" in text) is ("sizes" not in together)
+    assert text.count("def copy_to_host(*tensors):\n") == 1
+    assert "\n\n\ndef copy_to_host" in text
+    message = done.findings[0].fix.message  # type: ignore[union-attr]
+    assert ("holds whole numbers" in message) is bool(assumed)
+    assert assumed in message
+    assert fixed(text)[0] == text
+
+
+def test_each_by_itself_where_only_the_function_imports_torch() -> None:
+    before = program(f"import torch\n{LOOP}return torch.cat(made)\n").replace(
+        "ids: torch.Tensor", "ids: torch.LongTensor"
+    )
+    text, _ = fixed(before.replace("import torch\nfrom", "import torch.nn.functional as F\nfrom", 1))
+    assert "ids = ids.cpu()" in text
+    assert "copy_to_host" not in text
+
+
+def test_two_functions_share_what_copies() -> None:
+    plain = "place(self, ids: torch.Tensor, sizes: torch.Tensor, mask: torch.Tensor | None = None)"
+    before = program(f"{LOOP}return torch.cat(made)\n").replace(
+        plain, plain.replace("torch.Tensor", "torch.LongTensor")
+    )
+    method = before[before.index("    def place") :]
+    before = before.replace("return self.place(", "return self.again(ids, sizes, mask) + self.place(")
+    text, _ = fixed(before + "\n" + method.replace("def place", "def again"))
+    assert text.count("def copy_to_host") == 1
+    assert text.count("= copy_to_host(ids, sizes, mask)") == 2
+
+
 def test_another_name_where_there_is_a_device() -> None:
     text, _ = fixed(program(f"{LOOP}device = 1\nreturn torch.cat(made) + device\n"))
     assert "original_device = ids.device" in text
@@ -191,6 +237,12 @@ def test_sizes_are_computed_on_the_host() -> None:
     assert text == sized(copied + SIZED + returned)
     assert not done.report.failures
     assert fixed(text)[0] == text
+
+
+def test_an_input_is_what_the_function_says_where_a_caller_is_unknown() -> None:
+    known = "return self.place(x, sizes, self.embed.padding_idx, kwargs)"
+    more = f"self.place(x, kwargs['others'], self.embed.padding_idx, kwargs)\n        {known}"
+    assert "sizes = sizes.cpu()" in fixed(sized(SIZED + RETURNED).replace(known, more))[0]
 
 
 @pytest.mark.parametrize("code", SIZED_LEFT_ALONE.values(), ids=SIZED_LEFT_ALONE)

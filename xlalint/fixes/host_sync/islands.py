@@ -2,7 +2,7 @@
 
 Positions that follow the sizes of images, groups of equal tokens: numbers steer such a function, in each turn of a loop or as the sizes of
 what it makes, and no operation of the device stands for them. Each read waits for the device. With its inputs copied once none of the
-others does, and what it makes goes back at its end.
+others does, and what it makes goes back at its end. Inputs that hold whole numbers are copied together: each copy waits for the device.
 """
 
 from __future__ import annotations
@@ -18,21 +18,35 @@ from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import bindings, binds, reads, uses
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import MAKERS, READS, arguments_of, operation
 from xlalint.fixes.toolkit.self_contained import find_hindrance
-from xlalint.fixes.toolkit.text import atom
+from xlalint.fixes.toolkit.shared_functions import share
+from xlalint.fixes.toolkit.text import atom, width_of
+from xlalint.fixes.toolkit.text import call as write_call
 
 _TENSOR = re.compile(r"(?:Optional\[)?torch\.\w*Tensor(?:\]|\s*\|\s*None)?")
+_WHOLE = re.compile(r"\btorch\.(?:Bool|Byte|Char|Int|Long|Short)Tensor\b").search
 _LEAST_READS = 2
 _PLAIN = ("bool", "float", "int", "str")
 _PLACES = ("", "device")  # types of values that may say where a tensor lies
 
 
+_COPY_TOGETHER = '''(*tensors):
+    """Copy tensors of whole numbers to the host together: each copy waits for the device. None stays None."""
+    given = [one for one in tensors if one is not None]
+    copied = {torch}.cat([one.flatten().long() for one in given]).cpu()
+    parts = iter(copied.split([one.numel() for one in given]))
+    return [None if one is None else next(parts).view_as(one).to(dtype=one.dtype) for one in tensors]
+'''
+
+
 class _Input(NamedTuple):
-    """A parameter that holds a tensor, and whether it may be None."""
+    """A parameter that holds a tensor, whether it may be None, and whether it holds whole numbers: "surely", "likely", or ""."""
 
     name: str
     optional: bool
+    whole: str
 
 
 class _Island(NamedTuple):
@@ -84,7 +98,7 @@ def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[tupl
         if kind is None:
             unknown.append(param.name.value)
         elif kind:
-            found.append(_Input(param.name.value, kind == "optional"))
+            found.append(_Input(param.name.value, kind == "optional", _is_whole(scene, param, read)))
     unknown += [star.name.value for star in (params.star_arg, params.star_kwarg) if isinstance(star, cst.Param)]
     return tuple(sorted(found, key=lambda one: one.optional)), unknown
 
@@ -108,6 +122,29 @@ def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> 
         bool(kinds) and kinds <= {Host, Const} and not any(type(one) is Host and one.type in _PLACES for one in found)
     )
     return "" if plain and param.name.value != "device" else None
+
+
+def _is_whole(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> str:
+    """Return "surely" for an input that is known to hold whole numbers or truths, "likely" where it is taken for truths, else ""."""
+    if param.annotation is not None and _WHOLE(scene.code(param.annotation.annotation)):
+        return "surely"
+    dtypes = {one.dtype for name in read for one in members(scene.value(name)) if type(one) is Tensor}
+    if dtypes and dtypes <= {"b", "i"}:
+        return "surely"
+    return "likely" if dtypes <= {""} and any(_is_asked(scene, name) for name in read) else ""
+
+
+def _is_asked(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether truths are made of a tensor or of a row of it: `x.bool()`, `x[i] == 1`."""
+    holder = scene.parent(node)
+    if isinstance(holder, cst.Subscript) and holder.value is node:
+        return _is_asked(scene, holder)
+    if isinstance(holder, cst.Attribute):
+        return holder.attr.value == "bool" and isinstance(scene.parent(holder), cst.Call)
+    if not isinstance(holder, cst.Comparison) or len(holder.comparisons) != 1:
+        return False
+    (asked,) = holder.comparisons
+    return isinstance(asked.operator, (cst.Equal, cst.NotEqual)) and isinstance(asked.comparator, cst.Integer)
 
 
 def _may_be_none(scene: FunctionSource, param: cst.Param) -> bool:
@@ -232,17 +269,35 @@ def _rewrite(site: Site, island: _Island) -> Rewrite:
     scene = site.scene
     device = _name_device(scene)
     indent = scene.indent(island.first)
+    whole = [one for one in island.inputs if one.whole]
+    torch = Imports(scene, site.node).find_name("torch")
+    together = whole if len(whole) > 1 and torch is not None else []
     lines = [f"{device} = {island.inputs[0].name}.device"]
-    for name, optional in island.inputs:
-        lines.append(f"{name} = {name}.cpu() if {name} is not None else None" if optional else f"{name} = {name}.cpu()")
+    edits: list[Replacement] = []
+    if together and torch is not None:
+        line, edits = _copy_together(scene, [one.name for one in together], torch, indent)
+        lines.append(line)
+    for one in island.inputs:
+        name, copied = one.name, f"{one.name}.cpu()"
+        if one not in together:
+            lines.append(f"{name} = {copied} if {name} is not None else None" if one.optional else f"{name} = {copied}")
     start = scene.span(island.first)[0]
-    copied = Replacement(start, start, "".join(f"{line}\n{indent}" for line in lines))
+    front = Replacement(start, start, "".join(f"{line}\n{indent}" for line in lines))
     back = [_back(scene, part, device) for part in island.returned]
     names = ", ".join(f"`{one.name}`" for one in island.inputs)
     assumed = [f"{names} lie on one device, and what is returned is wanted there"]
+    assumed += [f"`{one.name}` holds whole numbers" for one in together if one.whole == "likely"]
     assumed.append("nothing else that the function reads is a tensor")
     assumed.append("nobody writes into a tensor that is both given and returned")
-    return Rewrite("Copy the inputs once, and compute on the host", (copied, *back), all_of(assumed))
+    return Rewrite("Copy the inputs once, and compute on the host", (*edits, front, *back), all_of(assumed))
+
+
+def _copy_together(scene: FunctionSource, names: list[str], torch: str, indent: str) -> tuple[str, list[Replacement]]:
+    """The line that copies several inputs at once, and what brings the function that it calls into the file."""
+    copy, edits = share(scene, "copy_to_host", _COPY_TOGETHER.format(torch=torch))
+    bound = f"{', '.join(names)} = "
+    called = write_call(copy, names, len(indent) + len(bound), indent, width=width_of(scene))
+    return f"{bound}{called}", edits
 
 
 def _name_device(scene: FunctionSource) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from xlalint.abstract.values import Function, LibrarySymbol, Method, Tensor, Value, members
+from xlalint.abstract.values import UNKNOWN, Function, LibrarySymbol, Method, Tensor, Value, members
 from xlalint.fixes.toolkit.dataflow import bindings
 from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.operations import MAKERS, NEW, RANDOM, VIEWS, makes_new, names, operation
@@ -26,7 +26,7 @@ def find_hindrance(scene: FunctionSource, statements: Iterable[cst.CSTNode], inp
         for node in (*scene.descend(line, *_ENDS), *_find_placed(scene, line, inputs), *_writes(scene, line)):
             return scene.code(node)
         for call in scene.descend(line, cst.Call):
-            if not _is_free(scene, call):
+            if not _is_free(scene, call, inputs):
                 return scene.code(call)
     return ""
 
@@ -106,12 +106,15 @@ def _find_assigned(scene: FunctionSource, name: cst.Name) -> cst.BaseExpression 
     return statement.value if isinstance(statement, (cst.Assign, cst.AnnAssign)) else None
 
 
-def _is_free(scene: FunctionSource, call: cst.Call) -> bool:
+def _is_free(scene: FunctionSource, call: cst.Call, inputs: set[str]) -> bool:
     """Return whether a call computes wherever its arguments lie: of torch, Python, a list, or a function of the program that does.
 
-    So does what makes an exception that is raised, reached or not.
+    So does what makes an exception that is raised, reached or not. An input is what the function says, also where a caller's is unknown.
     """
-    found = members(scene.value(call.func))
+    found = set(members(scene.value(call.func)))
+    root = _root(call.func)
+    if root is not None and root.value != "torch" and _is_own(scene, root, inputs):
+        found.discard(UNKNOWN)
     return isinstance(scene.parent(call), cst.Raise) or (bool(found) and all(_is_free_callee(one) for one in found))
 
 
