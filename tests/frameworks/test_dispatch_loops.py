@@ -166,7 +166,62 @@ def evaluate(params, loader, names):
     return kept
 """
 
+COUNTED = """
+from flax import struct
+from flax.training.train_state import TrainState
+
+@struct.dataclass
+class Held:
+    w: jax.Array
+    depth: int = struct.field(pytree_node=False)
+    count: int = 0
+
+    @jax.jit
+    def forward(self, b):
+        return self.replace(w=self.w + b, count=self.count + 1)
+
+@jax.jit
+def count(w, n, b):
+    return w + b, n + 1
+
+@jax.jit
+def learn(state, b):
+    return state.apply_gradients(grads=b)
+
+class Replaced:
+    def __init__(self, w):
+        self.w = w
+        self.update = {1}
+
+    def update(self, w, b):
+        return w + b, w.sum()
+
+def train(apply, w, tx, batches, held: Held):
+    state, n, kept = TrainState.create(apply_fn=apply, params=w, tx=tx), 0, Replaced(w)
+    for i, b in enumerate(batches):
+        {0}
+"""
+
 SILENT = {
+    "a number that a compiled function leaves as it is": (
+        "import equinox as eqx\n\n@eqx.filter_jit\ndef count(w, n, b):\n    return w + b, n + 1\n\n"
+        "def train(w, batches):\n    n = 0\n    for b in batches:\n        w, n = count(w, n, b)\n        print(int(n))"
+    ),
+    "what a state's class calls static": COUNTED.format(
+        "held = held.forward(b)\n        print(int(held.depth))", "jax.jit(self.update)"
+    ),
+    "the count of a state's steps, at every n-th turn": COUNTED.format(
+        "state = learn(state, b)\n        if i % 100 == 0:\n            print(int(state.step))", "jax.jit(self.update)"
+    ),
+    "the count of a state that nothing compiled gave": COUNTED.format(
+        "state = state.apply_gradients(grads=b)\n        print(int(state.step))", "jax.jit(self.update)"
+    ),
+    "how many steps the host has counted": COUNTED.format(
+        "w, m = count(w, n, b)\n        n += 1\n        print(int(n))", "jax.jit(self.update)"
+    ),
+    "a method in the place of which a constructor puts a function of the host": COUNTED.format(
+        "w, total = kept.update(w, b)\n        print(float(total))", "lambda w, b: (w, 3.0)"
+    ),
     "in a method, before a loop that takes as many steps": UPDATES.format(
         "for t in test:\n            agent.params, m = step(agent.params, t)"
     ),
@@ -539,6 +594,17 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a number of a compiled function": COUNTED.format("w, n = count(w, n, b)\n        print(int(n))", "None"),
+    "the count of a state's steps": COUNTED.format("state = learn(state, b)\n        print(int(state.step))", "None"),
+    "the number that an object counts": COUNTED.format(
+        "held = held.forward(b)\n        print(int(held.count))", "None"
+    ),
+    "of a method that its constructor compiles": COUNTED.format(
+        "w, total = kept.update(w, b)\n        print(float(total))", "jax.jit(self.update)"
+    ),
+    "of a method that its constructor compiles for some of its arguments": COUNTED.format(
+        "w, total = kept.update(b)\n        print(float(total))", "functools.partial(jax.jit(self.update), w)"
+    ).replace("\nfrom flax import struct", "\nimport functools\n\nfrom flax import struct", 1),
     "in a method, before a loop over what it gave": UPDATES.format("for k, v in info.items():\n            log(k, v)"),
     "in a method, before an evaluation at every n-th turn": UPDATES.format(
         "if n % 100 == 0:\n            for t in test:\n                log(n, agent.score(t))"

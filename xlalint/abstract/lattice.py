@@ -188,6 +188,8 @@ def _merge(a: Value, b: Value) -> Value | None:
         return _merge_mappings(a, b)  # type: ignore[arg-type]
     if kind is Instance and a.klass is b.klass:  # type: ignore[attr-defined]
         return _merge_objects(a, b)  # type: ignore[arg-type]
+    if kind is LibraryInstance and a.place != b.place and a.name == b.name and a.made is b.made:  # type: ignore[attr-defined]
+        return foreign(a.name, a.made)  # type: ignore[attr-defined]
     return None
 
 

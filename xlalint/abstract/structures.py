@@ -21,19 +21,25 @@ from xlalint.abstract.values import (
 )
 
 
-def map_leaves(value: Value, change: Callable[[Value], Value]) -> Value:
-    """The structure with each leaf changed."""
+def map_leaves(
+    value: Value, change: Callable[[Value], Value], of_object: Callable[[Instance], Value] | None = None
+) -> Value:
+    """The structure with each leaf changed. What `of_object` gives of an object of the program's is taken as it is."""
     if value is NEVER:
         return value
     if type(value) is Union:
-        return join_all([map_leaves(one, change) for one in value.members])
+        return join_all([map_leaves(one, change, of_object) for one in value.members])
     if type(value) is Sequence and value.kind != "slice":
-        items = tuple([map_leaves(item, change) for item in value.items]) if value.items is not None else None
-        prefix = tuple([map_leaves(item, change) for item in value.prefix])
-        return sequence(value.kind, items, map_leaves(value.element, change), prefix)
+        items = (
+            tuple([map_leaves(item, change, of_object) for item in value.items]) if value.items is not None else None
+        )
+        prefix = tuple([map_leaves(item, change, of_object) for item in value.prefix])
+        return sequence(value.kind, items, map_leaves(value.element, change, of_object), prefix)
     if type(value) is Mapping:
-        fields = tuple([(key, map_leaves(item, change)) for key, item in value.items])
-        return mapping(fields, map_leaves(value.rest, change))
+        fields = tuple([(key, map_leaves(item, change, of_object)) for key, item in value.items])
+        return mapping(fields, map_leaves(value.rest, change, of_object))
+    if type(value) is Instance and of_object is not None:
+        return of_object(value)
     if type(value) is Instance and value.fields:
         return instance(value.klass, tuple([(key, map_leaves(item, change)) for key, item in value.fields]), value.made)
     return change(value)

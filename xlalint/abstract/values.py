@@ -129,11 +129,12 @@ class Instance(Value):
 
 
 class LibraryInstance(Value):
-    """An instance of a library class, by its dotted name; `made` as of `Instance`."""
+    """An instance of a library class, by its dotted name; `made` as of `Instance`, `place` as that of the tensors which it holds."""
 
-    __slots__ = ("made", "name")
+    __slots__ = ("made", "name", "place")
     name: str
     made: AllocationSite | None
+    place: str
 
 
 class LibrarySymbol(Value):
@@ -310,11 +311,11 @@ def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = (), made:
     return _make(Instance, key, depth, {"klass": klass, "fields": fields, "made": made})
 
 
-def foreign(name: str, made: AllocationSite | None = None) -> LibraryInstance:
+def foreign(name: str, made: AllocationSite | None = None, place: str = "") -> LibraryInstance:
     """An instance of the library class `name`."""
-    key = (LibraryInstance, name, made)
+    key = (LibraryInstance, name, made, place)
     found: LibraryInstance | None = _interned.get(key)
-    return found if found is not None else _make(LibraryInstance, key, 0, {"name": name, "made": made})
+    return found if found is not None else _make(LibraryInstance, key, 0, {"name": name, "made": made, "place": place})
 
 
 def allocation_site(module: int, function: int, at: int, statement: int, subject: str, sure: bool) -> AllocationSite:
@@ -493,7 +494,7 @@ def _content(value: Value) -> str:
     if isinstance(value, Instance):
         return f"{place_of(value.klass)},{order_of_pairs(value.fields)},{_spell_place(value.made)}"
     if isinstance(value, LibraryInstance):
-        return f"{value.name},{_spell_place(value.made)}"
+        return f"{value.name},{_spell_place(value.made)},{value.place}"
     if isinstance(value, LibrarySymbol):
         return value.name
     if isinstance(value, Union):

@@ -365,7 +365,7 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
     klass = value.klass
     info = klass.method(name)
     if info is not None and not info.decorated(*_PROPERTIES):
-        hiding = _find_hiding(interpreter, klass, info)
+        hiding = _find_hiding(interpreter, frame, klass, info)
         if hiding is not None:
             return hiding
     if info is not None:
@@ -398,14 +398,20 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
     return value if name == _RUN_IN_PARALLEL and interpreter.tables.kind(klass) == "module" else UNKNOWN
 
 
-def _find_hiding(interpreter: Interpreter, klass: ClassInfo, info: FunctionInfo) -> Value | None:
-    """Return what a class's constructor, or that of a class below the method's, puts in the place of an inherited method."""
+def _find_hiding(interpreter: Interpreter, frame: Frame, klass: ClassInfo, info: FunctionInfo) -> Value | None:
+    """Return what a class's constructor puts in the place of a method, its own or an inherited one: `self.step = jit(self.step)`.
+
+    What the constructor itself asks for is the method still, as where it is wrapped.
+    """
     for base in klass.mro:
-        if base is info.owner or not isinstance(base, ClassInfo):
+        if not isinstance(base, ClassInfo):
             return None
         made = base.ir.methods.get("__init__")
-        if made is not None and info.name in base.module.functions[made].ir.stores:
-            return interpreter.tables.find_stores(base).get(info.name)
+        constructor = base.module.functions[made] if made is not None else None
+        if constructor is not None and info.name in constructor.ir.stores:
+            return None if frame.function is constructor else interpreter.tables.find_stores(base).get(info.name)
+        if base is info.owner:
+            return None
     return None
 
 
@@ -468,6 +474,8 @@ def _of_foreign(interpreter: Interpreter, frame: Frame, value: LibraryInstance, 
     if what is not None:
         framework = interpreter.apis.class_framework(value.name)
         found = module_value_of(what, framework)
+        if value.place and type(found) is Tensor:
+            found = tensor(found.framework, found.dtype, found.rank, value.place, found.sure)
         return found if frame.loops.stepping is None else added_up(frame, framework, name, found)
     if interpreter.apis.class_method(value.name, name) is not None:
         return method(value, name)

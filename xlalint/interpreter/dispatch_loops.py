@@ -8,12 +8,13 @@ reads: its results have a mark of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
+    TRUE,
     UNKNOWN,
     Answer,
     Const,
@@ -29,6 +30,7 @@ from xlalint.abstract.values import (
     constant,
     external,
     field,
+    foreign,
     function,
     partial,
     tensor,
@@ -46,6 +48,7 @@ _MARK = "turn:"
 _COLLECTED = "~"
 # In a function's closure: no name of Python's reads so.
 _COMPILED = "<compiled by>"
+_KEEPING = "<keeps numbers>"
 # What makes new parameters of old ones, in libraries of optimizers.
 _APPLYING = frozenset(("apply_gradients", "apply_updates", "minimize"))
 # That, what takes a whole step on the devices of a strategy, and what people call a step.
@@ -56,17 +59,18 @@ _UPDATES = frozenset(("apply_gradients", "apply_updates", "run", "experimental_r
 _OTHER_CALLABLES = (Answer, Instance, LibraryInstance, LibrarySymbol, Method)
 
 
-def mark_compiled(func: Value, framework: str) -> Value:
-    """Return what is called as that whose calls are dispatched to a device."""
+def mark_compiled(func: Value, framework: str, *, keeps: bool = False) -> Value:
+    """Return what is called as that whose calls are dispatched to a device; `keeps`: what it gives that is no array it leaves as it is."""
     if isinstance(func, Union):
-        return join_all(mark_compiled(one, framework) for one in func.members)
+        return join_all(mark_compiled(one, framework, keeps=keeps) for one in func.members)
     if isinstance(func, Partial):
-        return partial(mark_compiled(func.func, framework), func.args, func.keywords)
+        return partial(mark_compiled(func.func, framework, keeps=keeps), func.args, func.keywords)
     if func is UNKNOWN or isinstance(func, _OTHER_CALLABLES):
         return partial(external(compiled_call(framework)), (func,), ())
     if not isinstance(func, Function) or compiled_by(func):
         return func
-    return function(func.info, func.receiver, (*func.closure, (_COMPILED, constant(framework))))
+    marks = ((_COMPILED, constant(framework)), *(((_KEEPING, TRUE),) if keeps else ()))
+    return function(func.info, func.receiver, (*func.closure, *marks))
 
 
 def compiled_call(framework: str) -> str:
@@ -78,6 +82,11 @@ def compiled_by(func: Function) -> str:
     """The framework that a function was marked with, "" if it was not."""
     found = field(func.closure, _COMPILED) if func.closure else None
     return found.value if type(found) is Const and isinstance(found.value, str) else ""
+
+
+def keeps_numbers(func: Function) -> bool:
+    """Return whether a function that was marked leaves what it gives as it is, where that is no array."""
+    return field(func.closure, _KEEPING) is TRUE
 
 
 def leads_to(context: Context, names: frozenset[str]) -> bool:
@@ -109,6 +118,8 @@ def mark_result(value: Value, framework: str, depth: int, *, whole: bool, trains
     def mark(leaf: Value) -> Value:
         if type(leaf) is Tensor and leaf.framework != ARRAYS:
             return tensor(leaf.framework, leaf.dtype, leaf.rank, place, leaf.sure)
+        if type(leaf) is LibraryInstance:
+            return foreign(leaf.name, leaf.made, place)
         return tensor(framework, place=place, sure=False) if whole and leaf is UNKNOWN else leaf
 
     return map_leaves(value, mark)
@@ -123,16 +134,28 @@ def of_ended_loop(value: Value, depth: int) -> Value:
     """Return what a value is behind the loops deeper than this: what their last turn computed, and no turn of a loop that follows."""
 
     def end(leaf: Value) -> Value:
-        made = type(leaf) is Tensor and leaf.place.startswith(_MARK) and _depth_of(leaf) > depth
+        made = _is_marked(leaf) and _depth_of(leaf) > depth
         return _without_mark(leaf) if made else leaf
 
     return map_leaves(value, end)
 
 
+def _is_marked(leaf: Value) -> TypeGuard[Tensor | LibraryInstance]:
+    return (type(leaf) is Tensor or type(leaf) is LibraryInstance) and leaf.place.startswith(_MARK)
+
+
 def _without_mark(leaf: Value) -> Value:
-    if type(leaf) is Tensor and leaf.place.startswith(_MARK):
-        return tensor(leaf.framework, leaf.dtype, leaf.rank, "", leaf.sure, leaf.static)
-    return leaf
+    if not _is_marked(leaf):
+        return leaf
+    if isinstance(leaf, LibraryInstance):
+        return foreign(leaf.name, leaf.made)
+    return tensor(leaf.framework, leaf.dtype, leaf.rank, "", leaf.sure, leaf.static)
+
+
+def _marked_anew(leaf: Tensor | LibraryInstance, place: str) -> Value:
+    if isinstance(leaf, LibraryInstance):
+        return foreign(leaf.name, leaf.made, place)
+    return tensor(leaf.framework, leaf.dtype, leaf.rank, place, leaf.sure)
 
 
 def handed_on(value: Value, depth: int, *, within: int = 0) -> Value:
@@ -142,12 +165,12 @@ def handed_on(value: Value, depth: int, *, within: int = 0) -> Value:
     """
 
     def mark(leaf: Value) -> Value:
-        if type(leaf) is not Tensor or not leaf.place.startswith(_MARK):
+        if not _is_marked(leaf):
             return leaf
         if _depth_of(leaf) > within:
             return _without_mark(leaf)
-        suffix = _COLLECTED if is_collected(leaf) else ""
-        return tensor(leaf.framework, leaf.dtype, leaf.rank, f"{_MARK}{depth}{suffix}", leaf.sure)
+        suffix = _COLLECTED if leaf.place.endswith(_COLLECTED) else ""
+        return _marked_anew(leaf, f"{_MARK}{depth}{suffix}")
 
     return map_leaves(value, mark)
 
@@ -158,9 +181,7 @@ def computed_with(value: Value, mark: str) -> Value:
         return value
 
     def carry(leaf: Value) -> Value:
-        if type(leaf) is not Tensor or not is_of_call(leaf):
-            return leaf
-        return tensor(leaf.framework, leaf.dtype, leaf.rank, mark, leaf.sure)
+        return _marked_anew(leaf, mark) if _is_marked(leaf) and not _depth_of(leaf) else leaf
 
     return map_leaves(value, carry)
 
@@ -241,7 +262,7 @@ def mark_of(values: Iterable[Value]) -> str:
     return max(marked, key=lambda one: (_depth_of(one), not is_collected(one))).place if marked else ""
 
 
-def _depth_of(value: Tensor) -> int:
+def _depth_of(value: Tensor | LibraryInstance) -> int:
     return int(value.place.removeprefix(_MARK).removesuffix(_COLLECTED))
 
 

@@ -11,6 +11,8 @@ import builtins
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as AnyMapping
+from collections.abc import Set as AnySet
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from xlalint.abstract.lattice import join, join_all, widen
@@ -64,6 +66,7 @@ from xlalint.interpreter.dispatch_loops import (
     compiled_by,
     computed_with,
     handed_on,
+    keeps_numbers,
     leads_to,
     loops_over_steps,
     mark_of,
@@ -87,6 +90,7 @@ from xlalint.interpreter.traced_arguments import (
     as_carried,
     as_known,
     as_recorded,
+    as_returned,
     as_traced,
     binds_itself,
     chooses,
@@ -1032,7 +1036,16 @@ class Interpreter:
         semantics = self.libraries.of(framework)
         trains = self._trains(frame, context, semantics.training) if semantics.training else not many
         steps = not many and not loops_over_steps(func.info, semantics.training)
-        return self._mark_dispatched(frame, context.returns, framework, trains=trains, steps=steps)
+        returned = context.returns
+        if semantics.of_record is not None and not self._keeps_numbers(func, semantics.filters):
+            returned = as_returned(returned, framework, partial(semantics.of_record, self))
+        return self._mark_dispatched(frame, returned, framework, trains=trains, steps=steps)
+
+    def _keeps_numbers(self, func: Function, filters: AnySet[str]) -> bool:
+        """Return whether a compiled function leaves what it gives as it is, where that is no array."""
+        return keeps_numbers(func) or any(
+            given is not None and given.name in filters for given in self.handed.of(func.info)
+        )
 
     def call_compiled(self, frame: Frame, framework: str, arguments: Arguments, node: ir.Call) -> Value:
         """Call what a framework compiled, the first argument, which is no function of the program."""

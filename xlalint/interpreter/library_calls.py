@@ -767,7 +767,8 @@ class LibraryCall:
         value = self.named_argument(what)
         traced = any(callback.traced for callback in self.entry.calls)
         if traced and self.frame.interpreter.dispatches(self.entry.framework, self.name):
-            return mark_compiled(value, self.entry.framework)
+            filters = self.frame.libraries.of(self.entry.framework).filters
+            return mark_compiled(value, self.entry.framework, keeps=self.name in filters)
         return value
 
     def element(self, what: Return) -> Value:

@@ -51,6 +51,11 @@ def as_carried(value: Value, framework: str) -> Value:
     return map_leaves(value, lambda leaf: _as_number(_as_tensor(leaf, framework), framework))
 
 
+def as_returned(value: Value, framework: str, of_record: Callable[[Instance], Value]) -> Value:
+    """Return what a compiled function gives its caller: tensors, of numbers too. What an object of the program's holds its class says."""
+    return map_leaves(value, lambda leaf: _as_number(leaf, framework), of_record)
+
+
 def as_known(value: Value, framework: str) -> Value:
     """Mark what was computed before the tracing began: traced code knows the values of its tensors, not those of what it makes of them."""
     return map_leaves(value, lambda leaf: _with_value(leaf, framework, known=True))

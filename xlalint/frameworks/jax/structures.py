@@ -56,7 +56,7 @@ def part_of(interpreter: Interpreter, name: str) -> Value:
 def is_setting(interpreter: Interpreter, name: str) -> bool:
     """Return whether a field holds no array: a state of training says so by its name, the program's classes by their declarations."""
     what = interpreter.apis.class_attribute(STATE, name)
-    if what is not None and what.kind != "tree":
+    if what is not None and what.kind not in ("tree", "tensor"):
         return True
     return name in interpreter.program.answer(_list_settings, interpreter.program.modules[0])
 
