@@ -166,6 +166,18 @@ def evaluate(params, loader, names):
     return kept
 """
 
+RUN = """
+@jax.jit
+def run(state, b):
+    m = jax.tree.map(lambda x: jax.lax.psum(x, "d"), b["told"]) if "told" in b else ()
+    return state, m
+
+def train(state, loader, names, kept):
+    for b in loader:
+        state, m = run(state, b)
+        if m:
+            {0}
+"""
 COUNTED = """
 from flax import struct
 from flax.training.train_state import TrainState
@@ -222,6 +234,10 @@ SILENT = {
     "a method in the place of which a constructor puts a function of the host": COUNTED.format(
         "w, total = kept.update(w, b)\n        print(float(total))", "lambda w, b: (w, 3.0)"
     ),
+    "whether there are parts of what is gone over": RUN.format(
+        "for one, other in zip(names, m):\n                kept.append((one, other))"
+    ),
+    "whether there are entries of what is asked for one": RUN.format("kept.append(m['loss'])"),
     "in a method, before a loop that takes as many steps": UPDATES.format(
         "for t in test:\n            agent.params, m = step(agent.params, t)"
     ),
@@ -594,6 +610,7 @@ SILENT = {
     ),
 }
 FOUND = {
+    "whether something is true that is not gone over": RUN.format("kept.append(b)"),
     "a number of a compiled function": COUNTED.format("w, n = count(w, n, b)\n        print(int(n))", "None"),
     "the count of a state's steps": COUNTED.format("state = learn(state, b)\n        print(int(state.step))", "None"),
     "the number that an object counts": COUNTED.format(

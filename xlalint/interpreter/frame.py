@@ -72,7 +72,7 @@ from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.switches import NAMESPACE
-from xlalint.interpreter.traced_arguments import is_structure
+from xlalint.interpreter.traced_arguments import is_gone_over, is_structure, sizes_by
 from xlalint.interpreter.traced_leaves import is_of_leaves
 from xlalint.interpreter.turn_flow import (
     AskedOfCalls,
@@ -449,6 +449,8 @@ class Frame:
             confidence = Confidence.POSSIBLE
         if policy.free_for_arrays and any(type(m) is Tensor and m.framework == ARRAYS for m in members(value)):
             confidence = Confidence.POSSIBLE
+        if self._may_be_number(culprit, node):
+            confidence = Confidence.POSSIBLE
         known = self.context.sightings.get((rule, at))
         if known is not None:
             known.rate = self.loops.rate  # values are wider by now: what the guards around it test is known better
@@ -469,6 +471,18 @@ class Frame:
                 refused_here and not sure and self._is_given(node),
                 confidence == Confidence.LIKELY and at_most > confidence and self._is_of_leaves(rule, node),
             )
+
+    def _may_be_number(self, culprit: Tensor, node: ir.Node | None) -> bool:
+        """Return whether a parameter, of which nothing is known, is passed as a number: a body makes sizes of it, and its tracer leaves
+        numbers as they are."""
+        if culprit.sure or not is_leaf(culprit) or not self.libraries.of(culprit.framework).keeps_numbers:
+            return False
+        return (
+            type(node) is ir.Name
+            and self.function is not None
+            and self._is_given(node)
+            and sizes_by(self.function, node.id)
+        )
 
     def _is_of_leaves(self, rule: str, node: ir.Node | None) -> bool:
         """Return whether an expression is a tracer in a function of which a tracer replaces all arguments."""
@@ -839,9 +853,15 @@ class Frame:
             self.asked = device_tensor(value)
 
     def _may_be_missing(self, value: Value, node: ir.Node) -> bool:
-        """Return whether a test asks whether there is something yet of which a compiled function gives a structure: `if metrics:`."""
-        missing = type(node) is ir.Name and NONE in members(value)
-        return missing and all(bool(one.place) and is_leaf(one) for one in members(value) if type(one) is Tensor)
+        """Return whether a test asks whether there is something yet of which a compiled function gives a structure: `if metrics:`.
+
+        What may be None is one, and so is what the code takes apart.
+        """
+        if type(node) is not ir.Name:
+            return False
+        if NONE not in members(value) and (self.function is None or not _has_parts(self.function, node.id)):
+            return False
+        return all(bool(one.place) and is_leaf(one) for one in members(value) if type(one) is Tensor)
 
     def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
         """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""
@@ -852,6 +872,10 @@ class Frame:
         if culprit is None or not self.interpreter.replacing(culprit.framework) or self.function is None:
             return False
         return all(param.name != node.id for param in self.function.params) or is_structure(self.function, node.id)
+
+
+def _has_parts(info: FunctionInfo, name: str) -> bool:
+    return is_gone_over(info, name) or is_structure(info, name)
 
 
 def _reads_what_it_got(context: Context) -> bool:

@@ -80,6 +80,7 @@ from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall, module_value_of
 from xlalint.interpreter.library_functions import call_external
+from xlalint.interpreter.mapped_functions import forget_rank, is_mapped, rows_of
 from xlalint.interpreter.occasions import Occasions
 from xlalint.interpreter.passed_values import passed_values
 from xlalint.interpreter.spelling import path_of
@@ -236,6 +237,7 @@ class Interpreter:
         self.joined = self._facts("joined", lambda info: frozenset(), names_joined)
         self.handed = self._facts("handed", _nothing_handed, self._find_handed)
         self.compiled = self._facts("compiled", lambda info: "", self._find_compiled)
+        self.mapped = self._facts("mapped", lambda info: False, self._is_mapped)
         self.rewritten = self._facts("rewritten", lambda info: False, self._is_rewritten)
         self.jitted = self._facts("jitted", lambda info: "", self._find_jitted)
         self.kernels = self._facts("kernel", lambda info: False, self._is_kernel)
@@ -950,6 +952,13 @@ class Interpreter:
         self, frame: Frame, func: Function, arguments: Arguments, at: int, callee: ir.Node | None = None
     ) -> Value:
         """Enter a function of the program, which is written as `callee`."""
+        if is_mapped(func) or (func.info.ir.decorators and self.mapped.of(func.info)):
+            return forget_rank(self._call_plainly(frame, func, rows_of(arguments), at, callee))
+        return self._call_plainly(frame, func, arguments, at, callee)
+
+    def _call_plainly(
+        self, frame: Frame, func: Function, arguments: Arguments, at: int, callee: ir.Node | None = None
+    ) -> Value:
         info = func.info
         if isinstance(func.receiver, Instance) and func.receiver.klass.method(info.name) is info:
             overrides = func.receiver.klass.overrides(info.name)
@@ -1118,6 +1127,11 @@ class Interpreter:
             if given is not None and self.dispatches(given.tracer.framework, given.name):
                 return given.tracer.framework
         return ""
+
+    def _is_mapped(self, info: FunctionInfo) -> bool:
+        """Return whether a decorator has a function run for each row of what it is passed."""
+        handed = [given for given in self.handed.of(info) if given is not None]
+        return any(given.name in self.libraries.of(given.tracer.framework).mapping for given in handed)
 
     def dispatches(self, framework: str, tracer: str) -> bool:
         """Return whether calls of what a tracer of this name makes are run by the device while the host goes on."""

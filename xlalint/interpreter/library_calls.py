@@ -45,6 +45,7 @@ from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
 from xlalint.interpreter.frame import body_of, device_tensor, is_on_host
 from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.mapped_functions import mark_mapped
 from xlalint.interpreter.seeding import is_seeded
 from xlalint.interpreter.spelling import calls_within, path_of, spelling
 from xlalint.interpreter.traced_arguments import as_known, as_recorded
@@ -765,10 +766,12 @@ class LibraryCall:
 
     def wrap(self, what: Return) -> Value:
         value = self.named_argument(what)
+        semantics = self.frame.libraries.of(self.entry.framework)
+        if self.name in semantics.mapping:
+            value = mark_mapped(value)
         traced = any(callback.traced for callback in self.entry.calls)
         if traced and self.frame.interpreter.dispatches(self.entry.framework, self.name):
-            filters = self.frame.libraries.of(self.entry.framework).filters
-            return mark_compiled(value, self.entry.framework, keeps=self.name in filters)
+            return mark_compiled(value, self.entry.framework, keeps=self.name in semantics.filters)
         return value
 
     def element(self, what: Return) -> Value:

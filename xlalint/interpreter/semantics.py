@@ -94,7 +94,8 @@ class Semantics:
       `operations` are beginnings of names of functions that are such operations: under those tracers they give nothing but tracers.
       Of these, what `concrete` ones pass has values that Python may ask for.
       `derived_from(made)` is the function of which a transformation made one that takes the same arguments, else what is given.
-      `filters` are tracers that replace arrays alone, and leave all else as it is. `flagged` are those that leave it to later calls
+      `filters` are tracers that replace arrays alone, and leave all else as it is. `mapping` run a function on one row of what is passed,
+      and stack what it gives: in it ranks are others than around it. `flagged` are those that leave it to later calls
       which arguments are static. `keeps_numbers`: all of its tracers replace arrays alone, and what is passed to what they trace is
       taken from the calls. Objects of `configured` classes have settings for fields, arrays too: these are there before a tracer begins.
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
@@ -197,6 +198,7 @@ class Semantics:
         concrete: frozenset[str] = frozenset(),
         derived_from: Callable[[Partial], Value] | None = None,
         filters: frozenset[str] = frozenset(),
+        mapping: frozenset[str] = frozenset(),
         flagged: frozenset[str] = frozenset(),
         keeps_numbers: bool = False,
         configured: frozenset[str] = frozenset(),
@@ -301,6 +303,7 @@ class Semantics:
         self.concrete = concrete
         self.derived_from = derived_from
         self.filters = filters
+        self.mapping = mapping
         self.flagged = flagged
         self.keeps_numbers = keeps_numbers
         self.configured = configured

@@ -152,6 +152,7 @@ def _sizes(info: FunctionInfo, name: str) -> bool:
     one."""
     calls = [one for one in ir.walk(info.body) if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr)]
     made = [one.args[0] for one in calls if one.args and _last(one) in _OF_SIZES]
+    made += [value for one in calls if _last(one) == "TensorArray" for key, value in one.keywords if key == "size"]
     shaped = [one.args[1] for one in calls if len(one.args) > 1 and _last(one) in _SHAPED]
     sizes = (*made, *shaped)
     names = (name, *_parts(info, name)) if sizes else ()
@@ -235,6 +236,18 @@ def is_structure(info: FunctionInfo, name: str) -> bool:
     return False
 
 
+def is_gone_over(info: FunctionInfo, name: str) -> bool:
+    """Return whether a body goes over a bare name, by itself or beside others: what has several parts and is an array has no truth."""
+    over = (one.iterable for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.Generator)))
+    return any(_is_name(part, name) for one in over for part in (one, *_given_beside(one)))
+
+
+def _given_beside(node: ir.Node) -> tuple[ir.Node, ...]:
+    if not isinstance(node, ir.Call) or not isinstance(node.func, ir.Name):
+        return ()
+    return node.args if node.func.id in ("enumerate", "zip") else ()
+
+
 def is_taken_apart(info: FunctionInfo, node: ir.Node) -> bool:
     """Return whether a body asks an expression, as it stands elsewhere, for what dicts have and arrays have not: `x[0].keys()`."""
     shown = spelling(node)
@@ -293,6 +306,7 @@ __all__ = [
     "chooses",
     "is_asked_for_key",
     "is_choice",
+    "is_gone_over",
     "is_number",
     "is_shape",
     "is_structure",

@@ -135,6 +135,9 @@ SILENT = {
     "a function of the module": "for i in range(99):\n    step(x, jnp.tanh)",
     "what is not static": "for i in range(99):\n    free(x, i)\n    free(x, k=i * 0.5)",
     "an array that changes": "for i in range(99):\n    free(jnp.full(3, i), jnp.zeros(3))",
+    "an entry of a list that is gone over again and again": (
+        "for i in range(99):\n    for k in range(len(layers)):\n        step(x, layers[k])"
+    ),
     "a few values": "for i in range(4):\n    step(x, i)\nfor k in (2, 4, 8):\n    step(x, k)",
     "once": "step(x, lambda y: y)",
     "in a function that runs once": "def main(x):\n    return step(x, partial(plain, k=3))\nmain(x)",
@@ -154,6 +157,10 @@ FOUND = {
     "a method of a kept object": ("one = Compiled()\ndef main(x):\n    return one.run(x)\nmain(x)", ["3:error"]),
     "a method of a fresh object": ("for i in range(99):\n    Compiled().fixed(x)", ["2:warning"]),
     "a number that counts": ("for i in range(99):\n    step(x, i)", ["2:warning"]),
+    "an entry that is a number": (
+        "sizes = [n * 8 for n in range(99)]\nfor i in range(99):\n    step(x, sizes[i])",
+        ["3:warning"],
+    ),
     "of a number that counts": ("for i, y in enumerate(ys):\n    step(y, 2 * i + 1)", ["2:warning"]),
     "a counter": ("i = 0\nwhile True:\n    i += 1\n    x = step(x, i)", ["4:warning"]),
     "by keyword": ("for i in range(99):\n    step(x, k=i)", ["2:warning"]),

@@ -263,3 +263,14 @@ def test_found_under_keras(case: str) -> None:
 @pytest.mark.parametrize("case", KERAS_FOUND)
 def test_what_keras_does_not_compile(case: str) -> None:
     assert found(EAGER_KERAS + KERAS_FOUND[case][0]) == []
+
+
+BESIDE_JAX = "import jax\nimport jax.numpy as jnp\n@jax.jit\ndef step(x):\n    return x\nfor x in xs:\n"
+
+
+def test_texts_for_another_framework_are_silent() -> None:
+    assert found(BESIDE_JAX + "    judge(**tokenizer(x, return_tensors='pt').to('cuda'))") == []
+
+
+def test_texts_for_this_framework_are_found() -> None:
+    assert found(BESIDE_JAX + "    step(tokenizer(x, return_tensors='np')['input_ids'])") == ["XLA401"]

@@ -225,9 +225,15 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
     elif fresh := _fresh(call.frame, passed):
         detail = f"is {fresh} and static in `{info.name}`, which is compiled again each time"
         _report_again(call, "jax", shown if shown != "…" else passed.name, detail, at)
-    elif names_in(passed.node) & changing and not _is_condition(call.frame, passed):
+    elif names_in(passed.node) & changing and not (_is_condition(call.frame, passed) or _is_entry(passed)):
         detail = f"is a different number at each call and static in `{info.name}`, which is compiled again for each"
         call.report("XLA405", "jax", shown, detail, at)
+
+
+def _is_entry(passed: Passed) -> bool:
+    """Return whether what is passed is an entry of something that the loop goes over, and not known to be a number: `layers[i]`."""
+    numbers = all(isinstance(one, (Host, Const)) and _is_number(one) for one in members(passed.value))
+    return type(passed.node) is ir.Sub and not numbers
 
 
 def _is_condition(frame: Frame, passed: Passed) -> bool:

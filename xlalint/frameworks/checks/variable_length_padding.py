@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.program.linker import FunctionInfo
 
+# Whose tensors a tokenizer makes that is asked for them.
+_MADE: Final = {"pt": "torch", "tf": "tensorflow", "jax": "jax"}
 # A multiple this large leaves few lengths.
 _COARSE: Final = 32
 _TOKENIZER_WORDS: Final = ("return_tensors", "truncation", "max_length", "text_target", "return_attention_mask")
@@ -102,6 +104,9 @@ def check_tokenizer(call: CallSite) -> None:
     named = spelling(call.node.func).lower()
     if not ("token" in named or any(word in keywords for word in _TOKENIZER_WORDS)) or not _again(call.frame):
         return
+    asked = keywords.get("return_tensors")
+    if type(asked) is Const and _MADE.get(str(asked.value), consumer(call.frame)) != consumer(call.frame):
+        return  # another framework computes with that
     given = keywords.get("padding")
     if given is not None and _is_longest(given):
         multiple = keywords.get("pad_to_multiple_of")

@@ -16,6 +16,7 @@ from xlalint.abstract.values import (
     tensor,
     tensors,
 )
+from xlalint.frameworks.numpy.calls import is_below
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
 from xlalint.interpreter.dispatch_loops import compiled_call, is_of_call, of_earlier_turn
@@ -175,6 +176,7 @@ FUNCTIONS: Final[dict[str, Special]] = {
     "jax.device_put": _device_put,
     "flax.training.common_utils.get_metrics": _get_metrics,
     "jax.experimental.checkify.check": _checkify,
+    "jax.numpy.issubdtype": is_below,
     "jax.experimental.multihost_utils.assert_equal": _compare_hosts,
     "jax.experimental.multihost_utils.process_allgather": _gather,
 }

@@ -37,6 +37,7 @@ _SEMANTICS = Semantics(
     derived_from=transformations.derived_from,
     eager_blocks=frozenset(("jax.ensure_compile_time_eval",)),
     filters=transformations.FILTERS,
+    mapping=transformations.MAPPING,
     flagged=transformations.FLAGGED,
     configured=frozenset(("flax.linen.Module",)),
     changed=("flax.nnx.",),

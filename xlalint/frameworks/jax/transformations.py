@@ -62,6 +62,10 @@ EAGER = CONCRETE | {"jax.vmap", "equinox.filter_vmap", "flax.nnx.vmap"}
 """Transformations that run operations on what they do not trace at once, and do not record those."""
 FILTERS = frozenset(f"equinox.filter_{name}" for name in ("jit", "vmap", "pmap"))
 """Transformations of arrays alone: flags and numbers stay what they are."""
+MAPPING = frozenset(
+    ("jax.vmap", "jax.pmap", "equinox.filter_vmap", "equinox.filter_pmap", "flax.nnx.vmap", "flax.nnx.pmap")
+)
+"""Transformations that run a function on each row of what is passed."""
 FLAGGED = frozenset(("haiku.transform", "haiku.transform_with_state"))
 """What says nothing of which arguments are static: who applies what it makes does. A parameter by which a body chooses is a flag."""
 REVERSE = frozenset(GRADIENTS) - {"jax.jacfwd"} | {"jax.vjp"}

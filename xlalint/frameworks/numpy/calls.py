@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import UNKNOWN, Tensor, Value, constant, external, sequence, tensor
+from xlalint.abstract.lattice import boolean
+from xlalint.abstract.values import UNKNOWN, Host, Tensor, Value, constant, external, sequence, tensor
 from xlalint.interpreter.arguments import Arguments
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.library_calls import kind_of_data, run_function
 from xlalint.lowering import ir
 
@@ -45,6 +47,30 @@ def _array(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: i
     return made
 
 
+# Kinds of dtypes that are below NumPy's abstract ones; whether whole numbers have a sign is not told apart.
+_BELOW: Final = {
+    "bool_": "b",
+    "complexfloating": "c",
+    "floating": "f",
+    "generic": "bifc",
+    "inexact": "fc",
+    "integer": "i",
+    "number": "ifc",
+}
+
+
+def is_below(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`issubdtype(x.dtype, floating)`: what is known of the dtype decides."""
+    below = _BELOW.get(last_name(node.args[1])) if len(node.args) == 2 else None
+    given = arguments.args[0] if arguments.args else UNKNOWN
+    kind = ""
+    if isinstance(given, Tensor):
+        kind = given.dtype
+    elif isinstance(given, Host) and given.type.startswith("dtype:"):
+        kind = given.type.removeprefix("dtype:")
+    return boolean(kind in below if kind and below else None)
+
+
 # NumPy's functions of one array that give an array of the same shape.
 ELEMENTWISE: Final[frozenset[str]] = frozenset(
     f"numpy.{name}"
@@ -76,4 +102,5 @@ FUNCTIONS: Final[dict[str, Special]] = {
     "numpy.zeros": _new("numpy.zeros", 1),
     "numpy.array": _array,
     "numpy.asarray": _array,
+    "numpy.issubdtype": is_below,
 }
