@@ -166,6 +166,20 @@ def evaluate(params, loader, names):
     return kept
 """
 
+ACTING = """
+@jax.jit
+def choose(params, seen):
+    return jnp.argmax(seen @ params)
+
+def act(params, env, kept):
+    action = choose(params, env.state).item()
+    {0}
+    return action
+
+def play(params, env, kept):
+    for _ in range(1000):
+        act(params, env, kept)
+"""
 RUN = """
 @jax.jit
 def run(state, b):
@@ -233,6 +247,10 @@ SILENT = {
     ),
     "a method in the place of which a constructor puts a function of the host": COUNTED.format(
         "w, total = kept.update(w, b)\n        print(float(total))", "lambda w, b: (w, 3.0)"
+    ),
+    "an action that the simulation takes which it is chosen for": ACTING.format("env.step(action)"),
+    "an action that such a simulation takes by another name": ACTING.replace("env.", "env.inner.").format(
+        "index = action\n    env.inner.step(action)"
     ),
     "whether there are parts of what is gone over": RUN.format(
         "for one, other in zip(names, m):\n                kept.append((one, other))"
@@ -610,6 +628,8 @@ SILENT = {
     ),
 }
 FOUND = {
+    "an action that is only kept": ACTING.format("kept.append(action)"),
+    "an action that another simulation takes": ACTING.format("kept.step(action)"),
     "whether something is true that is not gone over": RUN.format("kept.append(b)"),
     "a number of a compiled function": COUNTED.format("w, n = count(w, n, b)\n        print(int(n))", "None"),
     "the count of a state's steps": COUNTED.format("state = learn(state, b)\n        print(int(state.step))", "None"),

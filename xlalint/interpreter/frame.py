@@ -83,6 +83,7 @@ from xlalint.interpreter.turn_flow import (
     feeds_next_turn,
     given_with,
     gives_to_next_turn,
+    goes_to_its_source,
     plays_episode,
     reads_at_end,
 )
@@ -511,6 +512,8 @@ class Frame:
         if (called and is_collected(value)) or draws(self.module, self.function, None if called else self.loops.turn):
             return
         turn = self._turn_of(value)
+        if called and node is not None and self.function is not None and goes_to_its_source(self.function.body, node):
+            return
         if not called and node is not None and turn is not None and self._is_needed_by_host(turn, value, node):
             for name in given_with(turn.loop, node) & self.env.keys():
                 self.env[name] = of_earlier_turn(self.env[name])

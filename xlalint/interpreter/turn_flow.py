@@ -52,6 +52,20 @@ def feeds_next_turn(loop: Loop, read: ir.Node, called: AskedOfCalls) -> bool:
     return _feeds(loop, read, assigned, _carriers_of(read_here, assigned, called.of_arrays), called.of_host)
 
 
+def goes_to_its_source(body: tuple[ir.Statement, ...], read: ir.Node) -> bool:
+    """Return whether a simulation takes what is read, of a part of which that was computed: `action = choose(env.state).item()`, then
+    `env.step(action)`. The next call computes with what the simulation makes of it."""
+    assigned = [(target, one) for one in ir.walk(body) if isinstance(one, ir.Assign) for target in one.targets]
+    values = [one.value for target, one in assigned if target == read] if isinstance(read, ir.Name) else [read]
+    asked = {path_of(part.value) for value in values for part in ir.walk(value) if isinstance(part, ir.Attr)} - {""}
+    given = {target.id for target, one in assigned if isinstance(target, ir.Name) and _holds(one.value, read)}
+    return any(
+        any(_holds(arg, read) or not given.isdisjoint(_names_in(arg)) for arg in call.args)
+        for call in ir.walk(body)
+        if isinstance(call, ir.Call) and last_name(call.func) == "step" and _receiver(call) in asked
+    )
+
+
 def gives_to_next_turn(loop: Loop, call: ir.Call, called: AskedOfCalls) -> bool:
     """Return whether a call of the host takes what another gives, by itself or by name, and gives what the next turn begins with."""
     assigned = list(_assignments(loop))
@@ -275,5 +289,6 @@ __all__ = [
     "feeds_next_turn",
     "given_with",
     "gives_to_next_turn",
+    "goes_to_its_source",
     "reads_at_end",
 ]
