@@ -34,6 +34,8 @@ from xlalint.interpreter.traced_arguments import as_known
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.program.linker import FunctionInfo
@@ -58,6 +60,15 @@ class Arguments:
         self.keywords = keywords
         self.rest = rest
         self.extra = extra
+
+    def each(self, change: Callable[[Value], Value]) -> Arguments:
+        """Return the arguments with each of them changed."""
+        return Arguments(
+            [change(value) for value in self.args],
+            {name: change(value) for name, value in self.keywords.items()},
+            None if self.rest is None else change(self.rest),
+            None if self.extra is None else change(self.extra),
+        )
 
     def pairs(self) -> tuple[tuple[str, Value], ...]:
         """The keywords as pairs."""

@@ -72,7 +72,7 @@ from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
 from xlalint.interpreter.switches import NAMESPACE
-from xlalint.interpreter.traced_arguments import is_gone_over, is_structure, sizes_by
+from xlalint.interpreter.traced_arguments import is_gone_over, is_structure
 from xlalint.interpreter.traced_leaves import is_of_leaves
 from xlalint.interpreter.turn_flow import (
     AskedOfCalls,
@@ -450,8 +450,6 @@ class Frame:
             confidence = Confidence.POSSIBLE
         if policy.free_for_arrays and any(type(m) is Tensor and m.framework == ARRAYS for m in members(value)):
             confidence = Confidence.POSSIBLE
-        if self._may_be_number(culprit, node):
-            confidence = Confidence.POSSIBLE
         known = self.context.sightings.get((rule, at))
         if known is not None:
             known.rate = self.loops.rate  # values are wider by now: what the guards around it test is known better
@@ -472,18 +470,6 @@ class Frame:
                 refused_here and not sure and self._is_given(node),
                 confidence == Confidence.LIKELY and at_most > confidence and self._is_of_leaves(rule, node),
             )
-
-    def _may_be_number(self, culprit: Tensor, node: ir.Node | None) -> bool:
-        """Return whether a parameter, of which nothing is known, is passed as a number: a body makes sizes of it, and its tracer leaves
-        numbers as they are."""
-        if culprit.sure or not is_leaf(culprit) or not self.libraries.of(culprit.framework).keeps_numbers:
-            return False
-        return (
-            type(node) is ir.Name
-            and self.function is not None
-            and self._is_given(node)
-            and sizes_by(self.function, node.id)
-        )
 
     def _is_of_leaves(self, rule: str, node: ir.Node | None) -> bool:
         """Return whether an expression is a tracer in a function of which a tracer replaces all arguments."""

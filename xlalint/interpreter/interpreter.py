@@ -80,7 +80,7 @@ from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
 from xlalint.interpreter.library_calls import LibraryCall, module_value_of
 from xlalint.interpreter.library_functions import call_external
-from xlalint.interpreter.mapped_functions import forget_rank, is_mapped, rows_of
+from xlalint.interpreter.mapped_functions import forget_rank, is_mapped
 from xlalint.interpreter.occasions import Occasions
 from xlalint.interpreter.passed_values import passed_values
 from xlalint.interpreter.spelling import path_of
@@ -953,7 +953,7 @@ class Interpreter:
     ) -> Value:
         """Enter a function of the program, which is written as `callee`."""
         if is_mapped(func) or (func.info.ir.decorators and self.mapped.of(func.info)):
-            return forget_rank(self._call_plainly(frame, func, rows_of(arguments), at, callee))
+            return forget_rank(self._call_plainly(frame, func, arguments.each(forget_rank), at, callee))
         return self._call_plainly(frame, func, arguments, at, callee)
 
     def _call_plainly(

@@ -11,7 +11,6 @@ from typing import Final
 from xlalint.abstract.lattice import join_all
 from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import TRUE, Function, Partial, Tensor, Union, Value, field, function, partial, tensor
-from xlalint.interpreter.arguments import Arguments
 
 _MAPPED: Final = "<mapped>"  # in a function's closure: no name of Python's reads so
 
@@ -32,16 +31,6 @@ def is_mapped(func: Function) -> bool:
     return bool(func.closure) and field(func.closure, _MAPPED) is TRUE
 
 
-def rows_of(arguments: Arguments) -> Arguments:
-    """Return arguments as a function gets them that runs for each row of some."""
-    return Arguments(
-        [forget_rank(value) for value in arguments.args],
-        {name: forget_rank(value) for name, value in arguments.keywords.items()},
-        None if arguments.rest is None else forget_rank(arguments.rest),
-        None if arguments.extra is None else forget_rank(arguments.extra),
-    )
-
-
 def forget_rank(value: Value) -> Value:
     """Return a structure of which the ranks of its tensors are not known."""
     return map_leaves(value, _without_rank)
@@ -53,4 +42,4 @@ def _without_rank(leaf: Value) -> Value:
     return tensor(leaf.framework, leaf.dtype, -1, leaf.place, leaf.sure, leaf.static)
 
 
-__all__ = ["forget_rank", "is_mapped", "mark_mapped", "rows_of"]
+__all__ = ["forget_rank", "is_mapped", "mark_mapped"]

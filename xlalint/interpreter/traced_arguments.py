@@ -152,7 +152,6 @@ def _sizes(info: FunctionInfo, name: str) -> bool:
     one."""
     calls = [one for one in ir.walk(info.body) if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr)]
     made = [one.args[0] for one in calls if one.args and _last(one) in _OF_SIZES]
-    made += [value for one in calls if _last(one) == "TensorArray" for key, value in one.keywords if key == "size"]
     shaped = [one.args[1] for one in calls if len(one.args) > 1 and _last(one) in _SHAPED]
     sizes = (*made, *shaped)
     names = (name, *_parts(info, name)) if sizes else ()

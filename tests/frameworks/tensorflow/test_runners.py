@@ -28,14 +28,6 @@ MODEL = (
 )
 
 SILENT = {
-    "a size that is passed on, which may be a number": (
-        "def run(x, n):\n    kept = tf.TensorArray(size=n, dtype=tf.float32)\n    for i in range(3):\n"
-        "        kept = kept.write(i, x)\n    return kept.stack()\n\n"
-        "@tf.function(jit_compile=True)\ndef f(x, n):\n    return run(x, n)\n"
-    ),
-    "a number of rows, of which nothing is known": (
-        "@tf.function(jit_compile=True)\ndef f(x, rows):\n    return tf.zeros((rows, 3)) + x\n"
-    ),
     "a layer of a function in a model that XLA does not compile": LAYER.format(
         "model.compile('adam', jit_compile=False)"
     ),
@@ -80,9 +72,6 @@ SILENT = {
     ),
 }
 FOUND = {
-    "a number of rows that is a tensor": (
-        "@tf.function(jit_compile=True)\ndef f(x, rows: tf.Tensor):\n    return tf.zeros((rows, 3)) + x\n", ["XLA206"],
-    ),
     "a layer of a function": (LAYER.format("model.compile('adam', jit_compile=True)"), ["XLA210"]),
     "a compiled function that prints": ("@tf.function(jit_compile=True)\ndef f(x):\n    tf.print(x)\n    return x\n", ["XLA303"]),
     "a function that XLA compiles": ("@tf.function(jit_compile=True)\ndef f(x):\n    " + SIZED, ["XLA206"]),
