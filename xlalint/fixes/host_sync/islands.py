@@ -37,7 +37,7 @@ _COPY_TOGETHER = '''(*tensors):
     given = [one for one in tensors if one is not None]
     copied = {torch}.cat([one.flatten().long() for one in given]).cpu()
     parts = iter(copied.split([one.numel() for one in given]))
-    return [None if one is None else next(parts).view_as(one).to(dtype=one.dtype) for one in tensors]
+    return [None if one is None else next(parts).view(one.shape).to(dtype=one.dtype) for one in tensors]
 '''
 
 
