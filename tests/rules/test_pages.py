@@ -17,7 +17,7 @@ CODES = {
     *(f"XLA{n}" for n in range(301, 307)),
     *(f"XLA{n}" for n in (401, 402, 403, 404, 405, 406, 407, 408, 409, 410)),
     *(f"XLA{n}" for n in (*range(501, 514), *range(515, 520), *range(521, 530))),
-    *(f"XLA{n}" for n in (601, 602, 603, 604)),
+    *(f"XLA{n}" for n in (601, 602, 603, 604, 605)),
     *(f"XLA{n}" for n in range(701, 710)),
 }
 KINDS = {

@@ -28,12 +28,14 @@ Key = tuple[int, int]
 
 _RUNNERS: tuple[Runner, ...] = get_args(Runner)
 _TURNS = (
-    *((1, (runner,), False) for runner in _RUNNERS),
-    (1, _RUNNERS, True),
-    (2, _RUNNERS, False),
-    (HOST_TIER, _RUNNERS, False),
+    (1, _RUNNERS, False, True),
+    *((1, (runner,), False, False) for runner in _RUNNERS),
+    (1, _RUNNERS, True, False),
+    (2, _RUNNERS, False, False),
+    (HOST_TIER, _RUNNERS, False, False),
 )
-"""The kinds of roots in the order in which they are followed, by tier, runner, and whether their tracers leave values to Python.
+"""The kinds of roots in the order in which they are followed, by tier, runner, whether their tracers leave values to Python, and whether
+these are strict.
 
 What XLA surely compiles comes first, for what its code is reached by says most.
 """
@@ -50,16 +52,18 @@ class Link(NamedTuple):
 def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
     """Search breadth first from the roots, sure ones and what XLA compiles first: each context with its root, its caller, its distance.
 
-    What is reached for what one of several subclasses may make of a method comes after what is surely called.
+    What is reached for what one of several subclasses may make of a method comes after what is surely called. Where a strict tracer is
+    given a function, calls of it are the tracer's, whoever makes them.
     """
     roots = _in_order(unordered)
+    strict_of = {root.context.function: root for root in roots if root.tracer.strict}
     chains: dict[Reach, Link] = {}
-    for tier, runners, concrete in _TURNS:
+    for tier, runners, concrete, strict in _TURNS:
         queue: deque[Reach] = deque()
         guessed: deque[tuple[Reach, Link]] = deque()
         for root in roots:
             reach = root.context, (root.tracer.autograph or root.context.restarts) and root.context.converts
-            kind = root.tier == tier and root.tracer.concrete is concrete
+            kind = root.tier == tier and root.tracer.concrete is concrete and root.tracer.strict is strict
             if kind and root.tracer.runner in runners and reach not in chains:
                 chains[reach] = Link(root, None, 0)
                 queue.append(reach)
@@ -76,7 +80,8 @@ def chains_of(unordered: Iterable[RootContext]) -> dict[Reach, Link]:
                 inner = callee, (reach[1] or callee.restarts) and callee.converts
                 if inner in chains:
                     continue
-                found = Link(link.root, reach, link.depth + 1)
+                root = strict_of.get(callee.function, link.root) if callee.function is not None else link.root
+                found = Link(root, reach, link.depth + 1)
                 if callee in reach[0].guessed:
                     guessed.append((inner, found))
                 else:

@@ -425,6 +425,8 @@ class Roots:
                 yield Candidate(info, why, 2, per_turn=not whole, drives=True)
             elif name in traced:
                 base, tracer = traced[name]
+                if given is not None and given.tracer.strict:
+                    tracer = given.tracer
                 # Metrics are updated by a compiled step, or by the host's code between steps: nothing in the class says which.
                 sure = kind != "metric" or not self.interpreter.libraries.of(tracer.framework).compiles_if_asked
                 yield Candidate(info, f"{base}.{name}", 1 if sure else 2, tracer, of_base=kind == "module")

@@ -87,7 +87,7 @@ from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argum
 from xlalint.fixes.toolkit.dataflow import touches
 from xlalint.fixes.toolkit.function_source import Document, Exhausted, FunctionSource, Replacement
 from xlalint.fixes.toolkit.worth import keep_comments, mark_guess, refusal
-from xlalint.fixes.unsupported import cpu_fallback, unsupported_dtype
+from xlalint.fixes.unsupported import cpu_fallback, host_tensor_in_graph, unsupported_dtype
 from xlalint.rules.variants import DRAWN, HOST_ARRAY
 from xlalint.source.unused import Unused
 
@@ -261,6 +261,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         torch_xla_on_tpu.rename,
     ),
     "XLA603": (unsupported_dtype.narrow,),
+    "XLA605": (host_tensor_in_graph.make_on_device,),
     "XLA602": (cpu_fallback.on_device,),
     "XLA701": (reports.say_uncompiled,),
 }

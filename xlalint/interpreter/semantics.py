@@ -105,9 +105,11 @@ class Semantics:
       that draw random numbers by a key, and give the next key.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
     - `formatted(frame, value, node, at, specified)` reports a tensor that becomes text. `branched(frame, branch)` looks at an `if`
-      on a tensor. `indexed(frame, base, part, node, at, detail)` looks at each part of an index. `static(call, bound)` gives the
-      parameters, by name or number, that a tracer leaves as they are; `traces(call, bound)` numbers those that it replaces, None for
-      all others. `whole_graph(module, asked)` is the release of the tracer where it is asked for one graph of all, else nothing.
+      on a tensor. Each of `indexed` looks at each part of an index
+      (`(frame, base, part, node, at, detail)`). `static(call, bound)` gives the parameters, by name or number, that a tracer
+      leaves as they are; `traces(call, bound)` numbers those that it replaces, None for all others.
+      `whole_graph(module, asked)` is the release of the tracer where it is asked for one graph of all, else nothing.
+      `refuses_copies(module, name)`: what compiles the graphs of the tracer of that name takes no copy from or to the host in them.
 
     How its code reaches XLA:
 
@@ -188,10 +190,11 @@ class Semantics:
         of_record: Callable[[Interpreter, Instance], Value] | None = None,
         formatted: Callable[[Frame, Value, ir.Node, int, bool], None] | None = None,
         branched: Callable[[Frame, Branch], None] | None = None,
-        indexed: Callable[[Frame, Tensor, Value, ir.Node, int, str], None] | None = None,
+        indexed: tuple[Callable[[Frame, Tensor, Value, ir.Node, int, str], None], ...] = (),
         static: Callable[[LibraryCall, int], tuple[object, ...]] | None = None,
         traces: Callable[[LibraryCall, int], frozenset[int] | None] | None = None,
         whole_graph: Callable[[ModuleInfo, Value | None], tuple[int, ...]] | None = None,
+        refuses_copies: Callable[[ModuleInfo, str], bool] | None = None,
         records_known: bool = False,
         operations: tuple[str, ...] = (),
         runs_known: frozenset[str] = frozenset(),
@@ -297,6 +300,7 @@ class Semantics:
         self.static = static
         self.traces = traces
         self.whole_graph = whole_graph
+        self.refuses_copies = refuses_copies
         self.records_known = records_known
         self.operations = operations
         self.runs_known = runs_known

@@ -361,8 +361,7 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
 
 
 def _look_at_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:
-    look = frame.libraries.of(base.framework).indexed
-    if look is not None:
+    for look in frame.libraries.of(base.framework).indexed:
         look(frame, base, part, node, at, detail)
 
 

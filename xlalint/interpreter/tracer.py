@@ -19,6 +19,7 @@ class Tracer(msgspec.Struct, frozen=True, array_like=True):
     compiles the graph (`jit_compile=True`); without that it may be one of an input pipeline. `runner` is what runs the graph.
     `concrete`: it runs operations at once, and Python may ask what it passes for a truth or a whole number.
     `whole` is the release of a tracer that is told to make one graph of all (`fullgraph=True`), which changes what it accepts.
+    `refuses`: what compiles its graphs takes no copy between the host and the device in them.
     """
 
     framework: str = ""
@@ -27,6 +28,12 @@ class Tracer(msgspec.Struct, frozen=True, array_like=True):
     runner: Runner = "compiler"
     concrete: bool = False
     whole: tuple[int, ...] = ()
+    refuses: bool = False
+
+    @property
+    def strict(self) -> bool:
+        """Return whether what the graph cannot hold raises an exception."""
+        return self.refuses or bool(self.whole)
 
 
 UNTRACED = Tracer()

@@ -60,8 +60,15 @@ def tracer_of(frame: Frame, name: str, entry: Entry, given: Mapping[str, Value |
         if name in semantics.layers:
             runner = "training"
     whole = semantics.whole_graph(frame.module, given.get("fullgraph")) if semantics.whole_graph is not None else ()
+    refuses = semantics.refuses_copies is not None and semantics.refuses_copies(frame.module, name)
     return Tracer(
-        framework, given.get("autograph") is not FALSE, compiled is TRUE, runner, name in semantics.concrete, whole
+        framework,
+        given.get("autograph") is not FALSE,
+        compiled is TRUE,
+        runner,
+        name in semantics.concrete,
+        whole,
+        refuses,
     )
 
 

@@ -73,6 +73,11 @@ class Policy(msgspec.Struct, frozen=True):
     whole_raises: bool = False
     """With `fullgraph=True`, `torch.compile` raises an exception. The hazard has the variant `fullgraph` there."""
 
+    compiler_refuses: bool = False
+    """Inside `torch.compile`, TorchTPU's compiler raises an exception. The hazard has the variant `compiled` there."""
+    compiled_only: bool = False
+    """So it does, and what runs by itself is no hazard."""
+
     def counts_in(self, framework: str) -> Code:
         """Return the code in which the rule counts for a framework."""
         return self.counts.get(framework) or self.counts.get("*", "traced")

@@ -61,8 +61,11 @@ REFUSED: Final = "refused"
 FULLGRAPH: Final = "fullgraph"
 """The tracer is told to make one graph of all, and raises an exception."""
 
+COMPILED: Final = "compiled"
+"""The compiler of the traced graph raises an exception, which run by itself it does not."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 
-WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED, FULLGRAPH))
+WRONG_RESULTS = frozenset((NO_AUTOGRAPH, UNREDUCED, FULLGRAPH, COMPILED))
 """What fails or gives wrong results. Of several variants at one place it comes before what is slow."""
