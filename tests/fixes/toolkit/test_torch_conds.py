@@ -143,9 +143,20 @@ def test_torchscript_knows_no_cond() -> None:
     assert made.fix is None
 
 
-@pytest.mark.parametrize("target", ["torch_xla", "torch_tpu"])
-def test_no_way_out_on_a_device_of_xla(target: str) -> None:
-    expect_left_alone(
-        outcome(program(f"{IF}x = settle(x)\nreturn x"), "XLA101", target=target),
-        "`torch.cond` would read the condition anyway",
-    )
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{IF}x = settle(x)\nreturn x",
+        "if x.mean() > 0:\n    z = settle(x)\nelse:\n    z = x * 2\nreturn z",
+        f"{IF}return settle(x)\nreturn x.clone()",
+    ],
+)
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("torch_xla", "`torch.cond` would read the condition anyway"),
+        ("torch_tpu", "`torch.cond` reads the condition as well, and inside torch.compile raises an exception"),
+    ],
+)
+def test_no_way_out_on_a_device_of_xla(code: str, target: str, why: str) -> None:
+    expect_left_alone(outcome(program(code), "XLA101", target=target), why)

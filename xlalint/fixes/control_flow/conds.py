@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import libcst as cst
 
@@ -43,6 +43,10 @@ _NO_GRADIENT = "no gradient is taken through `torch.cond`"
 # It raises where one branch keeps the strides of a transposed argument, as `clone` does, and the other gives its own, as `@` does.
 _ONE_LAYOUT = "both branches give the same strides"
 
+_NO_COND: Final = {
+    "torch_tpu": "`torch.cond` reads the condition as well, and inside torch.compile raises an exception"
+}
+
 
 class _Made(NamedTuple):
     """A rewrite, and what it assumes one by one."""
@@ -70,8 +74,9 @@ def rewrite(site: Site) -> Rewrite | NoFix | None:
         made = _Returns(site, node).make() if _returns(node) else _Assignments(site, node).make()
     except _UnfitError:
         return None
-    if isinstance(chosen, NoFix) and site.framework == "torch" and site.target != "torch_compile":
-        return NoFix(f"{chosen.text}; `torch.cond` would read the condition anyway")
+    if site.framework == "torch" and site.target != "torch_compile":
+        why = _NO_COND.get(site.target, "`torch.cond` would read the condition anyway")
+        return NoFix(f"{chosen.text}; {why}" if isinstance(chosen, NoFix) else why)
     if not isinstance(chosen, Rewrite):
         return made.rewrite
     less = len(made.rewrite.assumes) < len(chosen.assumes) and all(one in chosen.assumes for one in made.assumes)
