@@ -595,18 +595,18 @@ def ternary(frame: Frame, node: ir.IfExp) -> Value:
     saved, rate = frame.env, frame.loops.rate
     reached = frame.rates_of(node.test) if known is not None else frame.rates_unless_off(node.test)
     result: Value = NEVER
-    tests = frame.paths.tests
-    mine = len(tests)
+    choices = frame.paths.choices
+    mine = len(choices)
     for wanted, branch in ((True, node.body), (False, node.orelse)):
         if known is None or known is wanted:
             frame.env = dict(saved)
             assume(frame, node.test, wanted)
             if known is None:
-                tests.append(node.test if wanted else ir.Not(node.test, node.at))
+                choices.append(node.test)
             frame.loops.rate = reached[not wanted]
             result = join(result, frame.eval(branch))
             frame.loops.rate = rate
-            del tests[mine:]
+            del choices[mine:]
     frame.env = saved
     return result
 

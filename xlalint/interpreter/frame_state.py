@@ -134,13 +134,14 @@ class Paths:
     indices of what may be something else. `overridden`: calls of what one of several subclasses makes of an abstract method;
     `left_open` are the places where one is got.
 
-    `tests` are the conditions of branches of which it is not known whether they are taken, `remembers` is the table that the branch fills
-    in once per key.
+    `tests` are the conditions of branches of which it is not known whether they are taken, `choices` those of conditional expressions,
+    `remembers` is the table that the branch fills in once per key.
     """
 
     __slots__ = (
         "ambiguous_callee",
         "branch_depth",
+        "choices",
         "left_open",
         "overridden",
         "remembers",
@@ -161,4 +162,5 @@ class Paths:
         self.overridden = 0
         self.left_open: set[int] = set()
         self.tests: list[ir.Node] = []
+        self.choices: list[ir.Node] = []
         self.remembers = ""

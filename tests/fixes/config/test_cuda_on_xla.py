@@ -148,7 +148,7 @@ FIXED_ON_TPU = {
     "by a name": ("model.cuda(args.gpu, non_blocking=True)\n", 'model.to("tpu", non_blocking=True)\n'),
     "a device where there is one": (
         "device = torch.device('cuda') if torch.cuda.is_available() else torch.device('cpu')\n",
-        "device = torch.device(\"tpu\") if torch.accelerator.is_available() else torch.device('cpu')\n",
+        "device = torch.device('tpu') if torch.accelerator.is_available() else torch.device('cpu')\n",
     ),
     "a move in an expression where there is one": (
         "model = model.cuda() if torch.cuda.is_available() else model\n",

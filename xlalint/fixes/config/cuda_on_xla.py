@@ -172,11 +172,13 @@ def _where_tensor_is(scene: FunctionSource, node: cst.Call) -> Replacement | Non
 
 
 def ask_accelerator(site: Site) -> Rewrite | NoFix | None:
-    """`if torch.cuda.is_available(): device = "cuda"` → `if torch.accelerator.is_available(): device = "tpu"`, for TorchTPU."""
+    """`if torch.cuda.is_available(): device = "cuda"` → `if torch.accelerator.is_available(): device = "tpu"`, for TorchTPU; so in a
+    conditional expression."""
     scene, node = site.scene, site.node
     if site.target != _TPU or not site.hazard.subject.startswith("if "):
         return None
-    guard = next((one for one in scene.above(node) if isinstance(one, cst.If) and _questions(scene, one.test)), None)
+    around = (one for one in scene.above(node) if isinstance(one, (cst.If, cst.IfExp)))
+    guard = next((one for one in around if _questions(scene, one.test)), None)
     if guard is None:
         return _ask_above(scene, node)
     torch = Imports(scene, guard).name("torch")

@@ -170,6 +170,11 @@ def asks_for_device(frame: Frame) -> bool:
     return bool(frame.paths.tests) and asks_for(frame, _DEVICE_WORDS)
 
 
+def is_chosen_by_device(frame: Frame) -> bool:
+    """Return whether what runs stands in a conditional expression on the device's kind: `model.cuda() if use_cuda else model`."""
+    return speaks_of(frame.paths.choices, _DEVICE_WORDS)
+
+
 def asks_for(frame: Frame, words: tuple[str, ...]) -> bool:
     """Return whether what runs now stands in a branch whose condition speaks of one of these."""
     return speaks_of(frame.paths.tests, words)

@@ -157,9 +157,8 @@ def counts(value: object) -> bool:
 
 def asks_whether_there_is_one(frame: Frame) -> bool:
     """Return whether a branch around what runs asks `torch.cuda.is_available()` itself."""
-    return any(
-        isinstance(one, ir.Call) and path_of(one.func) == _AVAILABLE for one in ir.walk(tuple(frame.paths.tests))
-    )
+    around = (*frame.paths.tests, *frame.paths.choices)
+    return any(isinstance(one, ir.Call) and path_of(one.func) == _AVAILABLE for one in ir.walk(around))
 
 
 def lacks_one(frame: Frame) -> bool:

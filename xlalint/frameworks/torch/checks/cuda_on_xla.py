@@ -14,6 +14,7 @@ from xlalint.frameworks.checks.call_site import (
     asks_about,
     asks_for,
     calls_any,
+    is_chosen_by_device,
     is_device_type,
     surely,
 )
@@ -194,7 +195,12 @@ def _report(
         return
     if tries_itself(frame):
         severity = INFORMATION
-    if not cuda_devices.is_for_gpus(frame):
+    chosen = is_chosen_by_device(frame)
+    if chosen:  # which a port to TorchTPU goes through
+        severity = (*severity, *_ON_TPU_ALONE)
+    if chosen and call.name in _MOVES and cuda_devices.asks_whether_there_is_one(frame):
+        _note(frame, call.node.at, _QUESTION, _NOTHING_RUNS)
+    elif not cuda_devices.is_for_gpus(frame):
         call.report("XLA513", "torch", subject, detail, place, variant, severity, confidence)
     elif not cuda_devices.asks_whether_there_is_one(frame):
         severities = (*severity, *_ON_TPU_ALONE)
