@@ -103,6 +103,8 @@ SEVERITIES = {
     "another-device": ({"framework": "jax"}, {"device": "cpu"}, None),
     "a-value-that-may-be-none": ({"confidence": Confidence.LIKELY}, {}, "warning"),
     "one-that-a-tracer-refuses": ({"framework": "jax", "confidence": Confidence.LIKELY}, {}, "warning"),
+    "one-that-a-graph-refuses": ({"framework": "tensorflow", "confidence": Confidence.LIKELY}, {}, "warning"),
+    "one-that-a-graph-surely-refuses": ({"framework": "tensorflow"}, {}, "error"),
     "a-kernel-that-may-not-be-asked-for": ({"rule": "XLA601", "confidence": Confidence.LIKELY}, {}, "warning"),
     "a-kernel-that-is-asked-for": ({"rule": "XLA601"}, {}, "error"),
     "a-setting": ({"rule": "XLA511", "confidence": Confidence.LIKELY}, {}, "error"),

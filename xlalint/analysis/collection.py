@@ -59,7 +59,6 @@ class FunctionHazard(msgspec.Struct, frozen=True, array_like=True):
     looped: bool = False
     runner: Runner = "compiler"
     only: str = ""
-    trained: bool = False
     elsewhere: bool = False
     if_led: bool = False
 
@@ -161,7 +160,6 @@ def _make_hazard(
         cost is not None and often and cost.looped,
         verdict.runner,
         cost.only if cost is not None else "",
-        link.root.of_base or link.root.tracer.runner == "training",
         if_led=cost is not None and link.root.if_led,
     )
 
@@ -308,7 +306,6 @@ def place_hazard(found: FunctionHazard, program: Program) -> Hazard:
         _copy_key(found, info.ir) if info is not None else "",
         _target(found, program),
         found.only,
-        found.trained,
         found.elsewhere,
     )
 

@@ -82,8 +82,7 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     installed library's code where a call from here meets it. `frequency` is how often it costs, None where that is no question (a setting);
     `looped` says that there, it costs many times: a loop of its own repeats it. `copy_key` is the same for one rule at one place in copies
     of one function, "" outside of functions. `target` is the one for which the file is judged, where the user does not say, "" for the
-    usual one. `only` says in words where the code runs at all, "" if in every run of the program. `trained`: a framework calls
-    the code, as a method of its classes, and only what the program says elsewhere shows what it is given, and whether it is compiled.
+    usual one. `only` says in words where the code runs at all, "" if in every run of the program.
     `elsewhere`: only XLA minds it, and only another module asks for that.
     """
 
@@ -106,5 +105,4 @@ class Hazard(msgspec.Struct, frozen=True, array_like=True):
     copy_key: str = ""
     target: str = ""
     only: str = ""
-    trained: bool = False
     elsewhere: bool = False

@@ -20,8 +20,7 @@ class Row(NamedTuple):
 
     `title` is what users call it. `folder` is the package whose module `framework` holds the `Framework`. Its `*.toml` are API tables,
     besides those under `rules/apis`. `targets` are how its code reaches XLA, the usual one first. `rewritten`: the rewriters know its
-    operations. `raises`: its tracer refuses what needs a value, so that what is likely to need one is likely to fail; without, only what
-    is certain is an error. (JAX's refuses as well; what it surely traces is known there, and of what is just likely less than half fails.)
+    operations.
     """
 
     name: str
@@ -29,13 +28,12 @@ class Row(NamedTuple):
     folder: str
     targets: tuple[str, ...]
     rewritten: bool = True
-    raises: bool = True
 
 
 ROWS: list[Row] = [
-    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_tpu", "torch_xla", "torch_compile"), raises=False),
+    Row("torch", "PyTorch", "xlalint.frameworks.torch", ("torch_tpu", "torch_xla", "torch_compile")),
     Row("tensorflow", "TensorFlow", "xlalint.frameworks.tensorflow", ("tf",)),
-    Row("jax", "JAX", "xlalint.frameworks.jax", ("jax",), raises=False),
+    Row("jax", "JAX", "xlalint.frameworks.jax", ("jax",)),
 ]
 
 
