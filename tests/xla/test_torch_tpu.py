@@ -91,10 +91,6 @@ def observed(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
 @pytest.mark.parametrize(("page", "shown"), EXAMPLES)
 def test_example_does_what_its_page_says(page: Rule, shown: Example, observed: dict[str, Any]) -> None:
     seen = observed[shown.ident]
-    if "crashed" in seen and "compiled_mode.cc" in seen["crashed"]:  # TorchTPU itself ends the process
-        assert shown.kind == "bad"
-        assert page.severity_for(TARGET, "") == "error"
-        return
     if "crashed" in seen:
         assert "computation_partitioner.cc" in seen["crashed"], seen["crashed"]
         pytest.skip("XLA's compiler for the CPU dies of this operation; the TPU's does not")
