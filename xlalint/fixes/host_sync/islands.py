@@ -42,11 +42,15 @@ _COPY_TOGETHER = '''(*tensors):
 
 
 class _Input(NamedTuple):
-    """A parameter that holds a tensor, whether it may be None, and whether it holds whole numbers: "surely", "likely", or ""."""
+    """A parameter that holds a tensor, and whether it may be None."""
 
-    name: str
+    param: cst.Param
     optional: bool
-    whole: str
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.param.name.value
 
 
 class _Island(NamedTuple):
@@ -98,7 +102,7 @@ def _find_inputs(scene: FunctionSource, function: cst.FunctionDef) -> tuple[tupl
         if kind is None:
             unknown.append(param.name.value)
         elif kind:
-            found.append(_Input(param.name.value, kind == "optional", _is_whole(scene, param, read)))
+            found.append(_Input(param, kind == "optional"))
     unknown += [star.name.value for star in (params.star_arg, params.star_kwarg) if isinstance(star, cst.Param)]
     return tuple(sorted(found, key=lambda one: one.optional)), unknown
 
@@ -124,10 +128,11 @@ def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> 
     return "" if plain and param.name.value != "device" else None
 
 
-def _is_whole(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> str:
+def _is_whole(scene: FunctionSource, function: cst.FunctionDef, param: cst.Param) -> str:
     """Return "surely" for an input that is known to hold whole numbers or truths, "likely" where it is taken for truths, else ""."""
     if param.annotation is not None and _WHOLE(scene.code(param.annotation.annotation)):
         return "surely"
+    read = uses(scene, function.body, param.name.value)
     dtypes = {one.dtype for name in read for one in members(scene.value(name)) if type(one) is Tensor}
     if dtypes and dtypes <= {"b", "i"}:
         return "surely"
@@ -269,7 +274,8 @@ def _rewrite(site: Site, island: _Island) -> Rewrite:
     scene = site.scene
     device = _name_device(scene)
     indent = scene.indent(island.first)
-    whole = [one for one in island.inputs if one.whole]
+    kinds = {one.name: _is_whole(scene, island.function, one.param) for one in island.inputs}
+    whole = [one for one in island.inputs if kinds[one.name]]
     torch = Imports(scene, site.node).find_name("torch")
     together = whole if len(whole) > 1 and torch is not None else []
     lines = [f"{device} = {island.inputs[0].name}.device"]
@@ -286,7 +292,7 @@ def _rewrite(site: Site, island: _Island) -> Rewrite:
     back = [_back(scene, part, device) for part in island.returned]
     names = ", ".join(f"`{one.name}`" for one in island.inputs)
     assumed = [f"{names} lie on one device, and what is returned is wanted there"]
-    assumed += [f"`{one.name}` holds whole numbers" for one in together if one.whole == "likely"]
+    assumed += [f"`{one.name}` holds whole numbers" for one in together if kinds[one.name] == "likely"]
     assumed.append("nothing else that the function reads is a tensor")
     assumed.append("nobody writes into a tensor that is both given and returned")
     return Rewrite("Copy the inputs once, and compute on the host", (*edits, front, *back), all_of(assumed))
