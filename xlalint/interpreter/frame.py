@@ -848,9 +848,9 @@ class Frame:
         """
         if type(node) is not ir.Name:
             return False
-        if NONE not in members(value) and (self.function is None or not _has_parts(self.function, node.id)):
+        if not all(bool(one.place) and is_leaf(one) for one in members(value) if type(one) is Tensor):
             return False
-        return all(bool(one.place) and is_leaf(one) for one in members(value) if type(one) is Tensor)
+        return NONE in members(value) or (self.function is not None and _has_parts(self.function, node.id))
 
     def _may_be_structure(self, value: Value, node: ir.Node) -> bool:
         """Return whether a bare name may hold a part of what a tracer passes that is a structure itself, or None: these have a truth."""
