@@ -116,10 +116,8 @@ def mark_result(value: Value, framework: str, depth: int, *, whole: bool, trains
     place = f"{_MARK}{depth}{'' if trains else _COLLECTED}"
 
     def mark(leaf: Value) -> Value:
-        if type(leaf) is Tensor and leaf.framework != ARRAYS:
-            return tensor(leaf.framework, leaf.dtype, leaf.rank, place, leaf.sure)
-        if type(leaf) is LibraryInstance:
-            return foreign(leaf.name, leaf.made, place)
+        if isinstance(leaf, LibraryInstance) or (isinstance(leaf, Tensor) and leaf.framework != ARRAYS):
+            return _marked_anew(leaf, place)
         return tensor(framework, place=place, sure=False) if whole and leaf is UNKNOWN else leaf
 
     return map_leaves(value, mark)

@@ -471,7 +471,7 @@ class Drivers:
         decorated = info.decorated(*words)
         if not decorated and words.isdisjoint(info.ir.calls):
             return frozenset()
-        places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if _is_under(one, words)]
+        places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if is_under(one, words)]
         called = {path_of(one.func) for place in places for one in ir.walk(place) if isinstance(one, ir.Call)}
         return frozenset([param.name for param in info.params if param.name in called])
 
@@ -1097,7 +1097,7 @@ def _runs_own(method: FunctionInfo, models: Set[str]) -> bool:
     return any(isinstance(one, ir.Call) and path_of(one.func) in paths for one in ir.walk(method.body))
 
 
-def _is_under(node: object, words: frozenset[str]) -> TypeGuard[ir.With]:
+def is_under(node: object, words: frozenset[str]) -> TypeGuard[ir.With]:
     """Return whether a node is a `with` block of a call of one of these names."""
     return isinstance(node, ir.With) and any(
         isinstance(one, ir.Call) and last_name(one.func) in words for one, _ in node.items
@@ -1171,4 +1171,4 @@ def _stepping(func: ir.Node) -> str:
     return "" if "sched" in of.lower() else func.name
 
 
-__all__ = ["Calls", "DrivenBody", "Drivers", "Role"]
+__all__ = ["Calls", "DrivenBody", "Drivers", "Role", "is_under"]

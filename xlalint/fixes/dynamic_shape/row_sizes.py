@@ -27,6 +27,7 @@ _OF_SIZES = names("arange empty ones zeros")
 _OF_NUMBERS = ("builtins.int", "builtins.max", "builtins.min")
 _ARITHMETIC = (cst.Add, cst.FloorDivide, cst.Modulo, cst.Multiply, cst.Subtract)
 _COMPREHENSIONS = (cst.DictComp, cst.GeneratorExp, cst.ListComp, cst.SetComp)
+_SIDE_BY_SIDE = ("builtins.zip", "builtins.enumerate")
 _MOST_DIMENSIONS = 2
 # What callers may give in place of a tensor, by a parameter's annotation.
 _OTHERS = re.compile(r"(?i)\b(?:any|iterable|list|ndarray|sequence|tuple)\b").search
@@ -83,14 +84,9 @@ def _find_rows(scene: FunctionSource, function: cst.FunctionDef, loop: _Loop) ->
     for over, target in _pair(scene, loop.iter, loop.target):
         if not isinstance(over, cst.Name) or over.value in others or bindings(scene, loop.target, over.value):
             continue
-        if _is_on_device(scene, over):
+        # No loop goes over None.
+        if values.are_on_device([one for one in members(scene.value(over)) if one is not NONE]):
             yield _Rows(over, target)
-
-
-def _is_on_device(scene: FunctionSource, tensor: cst.Name) -> bool:
-    """Return whether a name is a tensor on the device, in all that is known of it: no loop goes over None."""
-    found = [one for one in members(scene.value(tensor)) if one is not NONE]
-    return bool(found) and all(type(one) is Tensor and one.framework == "torch" and not one.place for one in found)
 
 
 def _pair(
@@ -98,7 +94,7 @@ def _pair(
 ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
     """Yield each thing that a loop goes over, and the target that its elements are bound to."""
     called = values.callee(scene.value(over.func)) if isinstance(over, cst.Call) else ""
-    if not isinstance(over, cst.Call) or called not in ("builtins.zip", "builtins.enumerate"):
+    if not isinstance(over, cst.Call) or called not in _SIDE_BY_SIDE:
         yield over, target
         return
     given = [arg.value for arg in over.args if arg.keyword is None and not arg.star]
@@ -224,7 +220,7 @@ class _Numbers:
         if called in _OF_NUMBERS and depth == 0:
             self._operands += [one.value for one in call.args]
             return self._follow(call, 0)
-        if called in ("builtins.zip", "builtins.enumerate"):
+        if called in _SIDE_BY_SIDE:
             loop = scene.parent(call)
             return depth > 0 and isinstance(loop, (cst.For, cst.CompFor)) and self._iterate(loop, arg.value, depth)
         if called == "builtins.range" or name in _OF_SIZES:

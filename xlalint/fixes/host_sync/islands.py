@@ -119,7 +119,7 @@ def _classify(scene: FunctionSource, param: cst.Param, read: list[cst.Name]) -> 
     if annotated in _PLAIN:
         return ""
     found = {one for name in read for one in members(scene.value(name))}
-    if found and all(type(one) is Tensor and one.framework == "torch" and not one.place for one in found):
+    if values.are_on_device(found):
         return "optional" if _may_be_none(scene, param) else "tensor"
     kinds = {type(one) for one in found}
     plain = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xlalint.abstract.values import NONE, Const, Host, LibrarySymbol, Method, Tensor, Value, members
 
 
@@ -15,6 +17,11 @@ def is_tensor(value: Value, framework: str) -> bool:
     """Return whether a value is a tensor of a framework, whichever of its alternatives it is."""
     found = tensors_only(value)
     return bool(found) and all(tensor.framework == framework for tensor in found)
+
+
+def are_on_device(found: Collection[Value]) -> bool:
+    """Return whether alternatives are tensors of torch's on the device, all of them; none is no tensor."""
+    return bool(found) and all(type(one) is Tensor and one.framework == "torch" and not one.place for one in found)
 
 
 def dtype_of(value: Value) -> str:

@@ -8,9 +8,10 @@ import libcst as cst
 
 from xlalint.fixes.model import Rewrite, Site
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.operations import MAKERS
 from xlalint.fixes.toolkit.text import last_name
 
-_MAKING: Final = frozenset(("arange", "empty", "eye", "full", "linspace", "logspace", "ones", "zeros"))
+_MAKING: Final = MAKERS | {"eye", "logspace"}
 _TPU: Final = '"tpu"'
 
 

@@ -16,6 +16,7 @@ from xlalint.frameworks.checks.data_lengths import length_of, source_of
 from xlalint.frameworks.checks.library_names import DATA_LOADER, TRAINING_ARGUMENTS
 from xlalint.frameworks.checks.option_defaults import default_of
 from xlalint.interpreter.device_loops import find_source, last_name
+from xlalint.interpreter.drivers import is_under
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
@@ -32,7 +33,6 @@ _ITERABLE = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Itera
 _SAMPLING = {"RandomSampler": 1, "SequentialSampler": 1}
 _HELD_BACK = frozenset(("val", "valid", "validation", "test", "testing", "eval", "evaluation", "dev", "holdout"))
 _LOADER = re.compile("(data)?loader$")
-_NO_GRADIENT = frozenset(("no_grad", "inference_mode"))
 _LAUNCHERS = frozenset(("spawn", "launch", "notebook_launcher"))
 
 
@@ -106,12 +106,11 @@ def _feeds_inference(call: CallSite) -> bool:
     """Return whether all loops beside a loader that go over it take no gradients, as a block around them says."""
     body = body_of(call.frame)
     loops = list(_list_loops_over(call, body))
-    switched_off = [
-        one.body
-        for one in (ir.walk(body) if loops else ())
-        if type(one) is ir.With and any(last_name(_callee(item)) in _NO_GRADIENT for item, _ in one.items)
-    ]
-    return bool(loops) and len(loops) == sum(len(list(_list_loops_over(call, inner))) for inner in switched_off)
+    if not loops:
+        return False
+    words = call.frame.interpreter.drivers.words.without_gradients
+    switched_off = [one.body for one in ir.walk(body) if is_under(one, words)]
+    return len(loops) == sum(len(list(_list_loops_over(call, inner))) for inner in switched_off)
 
 
 def _list_loops_over(call: CallSite, body: tuple[ir.Statement, ...]) -> Iterator[ir.For]:
@@ -140,10 +139,6 @@ def _takes_first_of(node: object, name: str) -> bool:
     begun = node.args[0]
     over = begun.args[:1] if type(begun) is ir.Call and last_name(begun.func) == "iter" else ()
     return any(type(one) is ir.Name and one.id == name for one in over)
-
-
-def _callee(node: ir.Node) -> ir.Node:
-    return node.func if type(node) is ir.Call else node
 
 
 def _is_named_for_held_back(call: CallSite) -> bool:

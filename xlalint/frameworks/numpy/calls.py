@@ -8,7 +8,7 @@ from xlalint.abstract.lattice import boolean
 from xlalint.abstract.values import UNKNOWN, Host, Tensor, Value, constant, external, sequence, tensor
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.device_loops import last_name
-from xlalint.interpreter.library_calls import kind_of_data, run_function
+from xlalint.interpreter.library_calls import dtype_of, kind_of_data, run_function
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -63,11 +63,7 @@ def is_below(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
     """`issubdtype(x.dtype, floating)`: what is known of the dtype decides."""
     below = _BELOW.get(last_name(node.args[1])) if len(node.args) == 2 else None
     given = arguments.args[0] if arguments.args else UNKNOWN
-    kind = ""
-    if isinstance(given, Tensor):
-        kind = given.dtype
-    elif isinstance(given, Host) and given.type.startswith("dtype:"):
-        kind = given.type.removeprefix("dtype:")
+    kind = dtype_of(given) if isinstance(given, (Host, Tensor)) else ""
     return boolean(kind in below if kind and below else None)
 
 

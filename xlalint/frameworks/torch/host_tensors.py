@@ -26,7 +26,6 @@ _TPU: Final = "torch_tpu"
 _MOVING: Final = frozenset(("to", "tpu", "cuda", "type_as"))
 _CONSTANTS: Final = frozenset(("tensor", "as_tensor"))
 _ENDS: Final = "made there, it ends the process"
-
 _RAISES: Final = "the call raises RuntimeError"
 
 
