@@ -35,6 +35,14 @@ LEFT_ALONE = {
         "if y.any():\n    x = torch.cat((x, y))\nelse:\n    x = torch.cat((x[-2:], y))\nreturn x",
         "differ in size",
     ),
+    "one row in place of all": (
+        "if y.any():\n    x = torch.zeros(1, x.size(1))\nreturn x",
+        "differ in size",
+    ),
+    "one column in place of all, by its shape": (
+        "if y.any():\n    x = x.new_zeros((x.shape[0], 1))\nreturn x",
+        "differ in size",
+    ),
     "None on one side": ("if y.all():\n    y = None\nreturn x, y", "may be None on one side"),
     "None before": ("z = None\nif y.all():\n    z = y * 2.0\nreturn x, z", "may be None on one side"),
     "a name that is not set": ("if y.all():\n    z = y * 2.0\nreturn x * z", "where the branch is not taken"),
@@ -212,6 +220,16 @@ UNSAFE = {
         "norm = y.sum()\nif norm > 1.0:\n    x = x / norm\nreturn x",
         "norm = y.sum()\nx = x / torch.where(norm > 1.0, norm, 1)\nreturn x",
         "the gradient of `x / norm` is finite",
+    ),
+    "a new value of all sizes": (
+        "if y.any():\n    x = torch.zeros(x.size(0), x.size(1))\nreturn x",
+        "x = torch.where(y.any(), torch.zeros(x.size(0), x.size(1)), x)\nreturn x",
+        "have the same shape and dtype",
+    ),
+    "a new value of another's size": (
+        "z = y * 2.0\nif y.any():\n    z = torch.zeros(1, x.size(1))\nreturn z",
+        "z = y * 2.0\nz = torch.where(y.any(), torch.zeros(1, x.size(1)), z)\nreturn z",
+        "have the same shape and dtype",
     ),
     "parts of one size": (
         "if y.any():\n    z = x[1:]\nelse:\n    z = x[:-1]\nreturn z",

@@ -134,6 +134,31 @@ UNSAFE = {
         "return torch.stack([s]).detach().to(dtype=torch.float64, device=x.device)",
         "one dtype",
     ),
+    "a list of another in each turn": (
+        "return torch.tensor([row.sum() for row in x])",
+        "return torch.stack([row.sum() for row in x]).detach()",
+        "one dtype",
+    ),
+    "a list of what is computed with the turn": (
+        "return torch.tensor([s * k for k in range(4)])",
+        "return torch.stack([s * k for k in range(4)]).detach()",
+        "one dtype",
+    ),
+    "a list of what is drawn in each turn": (
+        "return torch.tensor([torch.rand(()) + s for _ in range(4)])",
+        "return torch.stack([torch.rand(()) + s for _ in range(4)]).detach()",
+        "one dtype",
+    ),
+    "a list of one tensor": (
+        "return torch.tensor([s for _ in range(len(x))], device=x.device)",
+        "return s.repeat(len(x)).detach().to(x.device)",
+        "on the device where it is needed",
+    ),
+    "a list that is multiplied": (
+        "return torch.tensor([t] * len(x))",
+        "return t.repeat(len(x)).detach()",
+        "`t` has no dimensions",
+    ),
     "alpha": ("return torch.add(x, x, alpha=s)", "return torch.add(x, x * s.detach())", "round"),
     "filled": ("return torch.empty_like(x).fill_(t)", "return torch.empty_like(x).copy_(t)", "`t` has no dimensions"),
 }

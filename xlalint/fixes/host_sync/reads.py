@@ -329,6 +329,9 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
         return NoFix("stack the tensors with `torch.stack`, and apply the call's options to the result")
     cut = ".detach()" if values.dtype_of(value.element) not in ("i", "b") else ""
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
+    again = _find_repeated(scene, listed)
+    if again is not None:
+        return _rewrite_repeated(scene, node, again, f"{cut}{to}", flat=values.rank_of(value.element) == 0)
     start, end = scene.span(node)
     before, line_end = start - scene.document.text.rfind("\n", 0, start) - 1, scene.document.text.find("\n", end)
     tail = len(cut) + len(to) + max(line_end - end, 0)
@@ -338,6 +341,36 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
     assumed += [] if all(values.rank_of(one) == 0 for one in held) else ["its tensors have no dimensions"]
     assumed.append("its tensors are of one dtype, on the device where they are needed")
     return Rewrite("Use `torch.stack`", (Replacement(*scene.span(node), text),), all_of(assumed))
+
+
+class _Repeated(NamedTuple):
+    """A tensor that a list holds as many times as `times` says: `[t for _ in range(n)]`."""
+
+    tensor: cst.BaseExpression
+    times: cst.BaseExpression
+
+
+def _find_repeated(scene: FunctionSource, listed: cst.BaseExpression) -> _Repeated | None:
+    """The tensor of which a list consists, if it is the same in each turn, and only read: `[t for _ in range(n)]`, `[t] * n`."""
+    found = None
+    if isinstance(listed, cst.BinaryOperation) and isinstance(listed.left, (cst.List, cst.Tuple)):
+        held = listed.left.elements
+        if isinstance(listed.operator, cst.Multiply) and len(held) == 1:
+            found = _Repeated(held[0].value, listed.right)
+    elif isinstance(listed, cst.ListComp) and not listed.for_in.ifs and listed.for_in.inner_for_in is None:
+        turns, target = listed.for_in.iter, listed.for_in.target
+        counted = isinstance(turns, cst.Call) and scene.code(turns.func) == "range" and len(turns.args) == 1
+        same = isinstance(target, cst.Name) and target.value not in reads(scene, listed.elt)
+        if isinstance(turns, cst.Call) and counted and same:
+            found = _Repeated(listed.elt, turns.args[0].value)
+    return found if found is not None and isinstance(found.tensor, (cst.Attribute, cst.Name)) else None
+
+
+def _rewrite_repeated(scene: FunctionSource, node: cst.Call, again: _Repeated, tail: str, *, flat: bool) -> Rewrite:
+    text = f"{scene.code(again.tensor)}.repeat({argument(scene, again.times)}){tail}"
+    assumed = [] if flat else [f"`{scene.code(again.tensor)}` has no dimensions"]
+    assumed.append("it is on the device where it is needed")
+    return Rewrite("Use `repeat`", (Replacement(*scene.span(node), text),), all_of(assumed))
 
 
 def _asks_for_length(scene: FunctionSource, node: cst.Call, listed: cst.BaseExpression) -> bool:

@@ -11,6 +11,7 @@ from xlalint.fixes.toolkit.operations import names
 _JOINING = names("cat concat concatenate hstack vstack")
 _EXPONENTIAL = names("cosh exp exp2 expm1 sinh")
 _FINITENESS = names("isfinite isinf isnan")
+_MAKERS = names("empty full new_empty new_full new_ones new_zeros ones rand randn zeros")
 
 
 def differ_in_size(first: str, second: str) -> bool:
@@ -28,6 +29,23 @@ def differ_in_size(first: str, second: str) -> bool:
     if bases == other_bases:
         return Counter(parts) != Counter(others)
     return bases <= other_bases or other_bases <= bases
+
+
+def takes_other_size(made: str, kept: str) -> bool:
+    """Return whether code makes a tensor of some of another value's sizes and of a number, which stands where that value has a size.
+
+    >>> takes_other_size("torch.zeros(1, x.size(1))", "x")
+    True
+    >>> takes_other_size("torch.zeros(x.size(0), x.size(1))", "x")
+    False
+    """
+    call = _parse(made)
+    if not isinstance(call, ast.Call) or _name_of(call) not in _MAKERS or not call.args:
+        return False
+    sizes = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
+    own = {f"{kept}.{form}" for place in range(len(sizes)) for form in (f"size({place})", f"shape[{place}]")}
+    taken = any(ast.unparse(size) in own for size in sizes)
+    return taken and any(isinstance(size, ast.Constant) and isinstance(size.value, int) for size in sizes)
 
 
 def find_spoilt(asked: Iterable[str], into: frozenset[str], other: frozenset[str]) -> str:

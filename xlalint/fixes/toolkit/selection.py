@@ -13,7 +13,13 @@ from xlalint.fixes.model import NoFix
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import Original, copy_shows
 from xlalint.fixes.toolkit.bindings import made_before
-from xlalint.fixes.toolkit.choices import differ_in_size, find_overflow, find_spoilt, find_tested_operand
+from xlalint.fixes.toolkit.choices import (
+    differ_in_size,
+    find_overflow,
+    find_spoilt,
+    find_tested_operand,
+    takes_other_size,
+)
 from xlalint.fixes.toolkit.conditions import Condition, module_of
 from xlalint.fixes.toolkit.dataflow import definition_at, reads, unchanged, uses
 from xlalint.fixes.toolkit.divisors import (
@@ -100,7 +106,8 @@ class Chooser:
         differs = apart(taken.type, other.type)
         if differs:
             return NoFix(f"`{_short(taken)}` and `{_short(other)}` differ in {differs}")
-        if differ_in_size(taken.text, other.text):
+        texts = taken.text, other.text
+        if differ_in_size(*texts) or takes_other_size(*texts) or takes_other_size(*texts[::-1]):
             return NoFix(
                 f"`{_short(taken)}` and `{_short(other)}` differ in size: keep one size, and mask what is not needed"
             )
