@@ -15,9 +15,13 @@ CHANGED = {
         "return F.one_hot(y % 4)": "return F.one_hot(y % 4, num_classes=4)",
         "return F.one_hot(y % n)": "return F.one_hot(y % n, num_classes=n)",
         "return torch.bincount(y, minlength=8)": "return F.one_hot(y.long(), 8).sum(0)",
-        "return torch.bincount(y, minlength=n)": (
-            "return torch.zeros(n, dtype=torch.int64, device=y.device)"
-            ".scatter_add_(\n        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
+        "return torch.bincount(y, minlength=n)": ("return y.new_zeros(n).scatter_add_(0, y, torch.ones_like(y))"),
+        "k = y.long()\n    return torch.bincount(k, minlength=n)": (
+            "k = y.long()\n    return k.new_zeros(n).scatter_add_(0, k, torch.ones_like(k))"
+        ),
+        "k = y.int()\n    return torch.bincount(k, minlength=n)": (
+            "k = y.int()\n    return torch.zeros(n, dtype=torch.int64, device=k.device)"
+            ".scatter_add_(\n        0,\n        k.long(),\n        torch.ones_like(k.long()),\n    )"
         ),
         "k = x.max(dim=-1).indices\n    return torch.bincount(k, minlength=n)": (
             "k = x.max(dim=-1).indices\n    return F.one_hot(k, n).sum(0)"
@@ -28,13 +32,9 @@ CHANGED = {
         "return torch.bincount(y.to(torch.int32), minlength=9)": (
             "return F.one_hot(y.to(torch.int32).long(), 9).sum(0)"
         ),
-        "return torch.bincount(y, minlength=n**2)": (
-            "return torch.zeros(n**2, dtype=torch.int64, device=y.device)"
-            ".scatter_add_(\n        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
-        ),
+        "return torch.bincount(y, minlength=n**2)": ("return y.new_zeros(n**2).scatter_add_(0, y, torch.ones_like(y))"),
         "return torch.bincount(y, minlength=int(x.shape.numel()))": (
-            "return torch.zeros(int(x.shape.numel()), dtype=torch.int64, device=y.device).scatter_add_(\n"
-            "        0,\n        y.long(),\n        torch.ones_like(y.long()),\n    )"
+            "return y.new_zeros(int(x.shape.numel())).scatter_add_(0, y, torch.ones_like(y))"
         ),
         "return x.argmax(-1).bincount()": "return F.one_hot(x.argmax(-1), x.shape[-1]).sum(0)",
     },

@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xlalint.abstract.values import Const, Host
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import definition, reads, unchanged
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
@@ -107,17 +107,27 @@ def _counts(
     imports = Imports(scene, node)
     numbers_code = scene.code(numbers) if _is_long(scene, numbers) else f"{atom(scene, numbers)}.long()"
     named = bool(least) and type(scene.value(least[0])) is not Const and not _are_places(scene, numbers)
-    if ((assumed and named) or _is_table(size)) and numbers_code.removesuffix(".long()").isidentifier():
-        torch = imports.name("torch")
-        zeros = f"{torch}.zeros({size}, dtype={torch}.int64, device={numbers_code.removesuffix('.long()')}.device)"
-        text = call_at(scene, node, f"{zeros}.scatter_add_", ["0", numbers_code, f"{torch}.ones_like({numbers_code})"])
-        return Rewrite("Count with `scatter_add_`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+    if ((assumed and named) or _is_table(size)) and isinstance(numbers, cst.Name):
+        return _count_by_place(scene, node, numbers, size, assumed)
     if assumed and (named or _are_many(scene, numbers)):
         return NoFix(
             f"`one_hot` would make `{size}` numbers of each of `{brief(scene.code(numbers))}`: count with `scatter_add_` into zeros"
         )
     text = f"{imports.name('torch.nn.functional')}.one_hot({numbers_code}, {size}).sum(0)"
     return Rewrite("Count with `one_hot`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
+
+
+def _count_by_place(scene: FunctionSource, node: cst.Call, numbers: cst.Name, size: str, assumed: str) -> Rewrite:
+    """`torch.bincount(i, minlength=n)` → `i.new_zeros(n).scatter_add_(0, i, torch.ones_like(i))`."""
+    imports = Imports(scene, node)
+    name, torch = numbers.value, imports.name("torch")
+    if _is_cast(scene, numbers):
+        zeros, places = f"{torch}.zeros({size}, dtype={torch}.int64, device={name}.device)", f"{name}.long()"
+    else:
+        zeros, places = f"{name}.new_zeros({size})", name
+        assumed = all_of(["" if _is_long(scene, numbers) else f"`{name}` is of int64", assumed])
+    text = call_at(scene, node, f"{zeros}.scatter_add_", ["0", places, f"{torch}.ones_like({places})"])
+    return Rewrite("Count with `scatter_add_`", (Replacement(*scene.span(node), text), *imports.needed), assumed)
 
 
 def _are_places(scene: FunctionSource, numbers: cst.BaseExpression, depth: int = _DEPTH) -> bool:
@@ -201,11 +211,19 @@ def _is_long(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     return name in {"long", *_ARGUMENTS}
 
 
+def _is_cast(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression is cast to a dtype that is not surely int64."""
+    made = definition(scene, node) if isinstance(node, cst.Name) else None
+    cast = made.value if made is not None else node
+    return isinstance(cast, cst.Call) and last_name(cast.func) in _CASTS and not _is_long(scene, cast)
+
+
 def _is_whole(scene: FunctionSource, node: cst.BaseExpression) -> bool:
     value = scene.value(node)
     return values.is_whole(value) or values.dtype_of(value) in ("b", "i") or _is_long(scene, node)
 
 
+_CASTS = frozenset(("byte", "char", "int", "short", "to", "type"))
 _INT64 = ("torch.int64", "torch.long")
 _PAIRS = frozenset(("max", "min", "sort", "topk"))
 
