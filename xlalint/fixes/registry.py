@@ -81,7 +81,16 @@ from xlalint.fixes.dynamic_shape import (
     unique,
 )
 from xlalint.fixes.graph_break import reports
-from xlalint.fixes.host_sync import copies, gathers, host_compare, islands, lazy_messages, prints, reads
+from xlalint.fixes.host_sync import (
+    copies,
+    gathers,
+    host_compare,
+    islands,
+    lazy_messages,
+    prints,
+    reads,
+    sync_in_library,
+)
 from xlalint.fixes.model import FixResult, NoFix, Rewrite, Rewriter, Site, words_of
 from xlalint.fixes.recompile import batches, jit_per_call, unstable_static_argument
 from xlalint.fixes.toolkit.dataflow import touches
@@ -200,6 +209,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
     ),
     "XLA303": (reports.say_uncompiled, prints.debug_print, prints.step_closure, prints.in_graph),
     "XLA304": (host_compare.whole_comparison,),
+    "XLA305": (sync_in_library.unchecked_distribution, sync_in_library.unchecked_inverse),
     "XLA306": (prints.debug_print, prints.in_graph, prints.once),
     "XLA401": (batches.pad_to_length,),
     "XLA402": (batches.drop_last_batch,),
