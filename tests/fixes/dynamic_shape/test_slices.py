@@ -14,6 +14,10 @@ LEFT_ALONE = {
     "a cumulative sum": ("return x[:, :n].cumsum(1)", "depends on the value"),
     "any of numbers": ("return x[..., :n].any()", "compare first"),
     "a width from a tensor": ("return x[:, n : n + t[1]]", "depends on the value"),
+    "a window beside what is cut there": (
+        "return torch.cat((x[:, n : n + 1] * 2, x[:, :n], x[:, n + 1 :]), 1)",
+        "beside it reads the same number",
+    ),
     "another start": ("return x[:, n : t + 4]", "depends on the value"),
     "a difference": ("return x[:, n : n - 4]", "depends on the value"),
     "a step": ("return x[:, n : n + 4 : 2]", "depends on the value"),
@@ -51,6 +55,16 @@ UNSAFE = {
         "return x[..., n : n + x.shape[0]]",
         "return x.index_select(-1, n + torch.arange(x.shape[0], device=x.device))",
         "`n` has no dimensions",
+    ),
+    "windows beside each other": (
+        "return x[n : n + 1] * x[n : n + 1]",
+        "return x.index_select(0, n.reshape(1)) * x.index_select(0, n.reshape(1))",
+        "lies within `x`",
+    ),
+    "a window beside what another bound cuts": (
+        "return x[n : n + 1] * t[: x.shape[0]]",
+        "return x.index_select(0, n.reshape(1)) * t[: x.shape[0]]",
+        "lies within `x`",
     ),
     "a window that is written": (
         "x[:, n : n + 4] = t\nreturn x",

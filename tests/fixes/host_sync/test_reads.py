@@ -124,6 +124,11 @@ UNSAFE = {
     ),
     "where": ("return torch.where(x > 0, x, s.item())", "return torch.where(x > 0, x, s.detach())", "precision"),
     "a list": ("return torch.tensor([s, t.sum()])", "return torch.stack([s, t.sum()]).detach()", "one dtype"),
+    "a list without gradients": (
+        "with torch.no_grad():\n    return torch.tensor([row.sum() for row in x])",
+        "with torch.no_grad():\n    return torch.stack([row.sum() for row in x])",
+        "one dtype",
+    ),
     "a list that grows": (
         "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.tensor(a, device=x.device)",
         "a = []\nfor row in x:\n    a.append(row.argmax())\nreturn torch.stack(a).to(x.device)",

@@ -124,6 +124,22 @@ def test_not_known_to_be_shorter(made: str) -> None:
     assert made_of.fix is None or "x.masked_fill_(k[(...,) + (None,) * (x.ndim - k.ndim)], 0)" in made_of.text
 
 
+WRITTEN_OUT = {
+    "a whole dimension behind it": ("x[keep, :]", "keep[..., None]", "`x` has 1 dimension more than `keep`"),
+    "two behind it": ("x[keep, :, :]", "keep[..., None, None]", "`x` has 2 dimensions more than `keep`"),
+}
+
+
+@pytest.mark.parametrize(("index", "mask", "assumed"), WRITTEN_OUT.values(), ids=WRITTEN_OUT)
+def test_dimensions_that_an_index_writes_out(index: str, mask: str, assumed: str) -> None:
+    expect_fixed(
+        outcome(HEAD.format(body=f"{index} = 0"), "XLA205"),
+        HEAD.format(body=f"x.masked_fill_({mask}, 0)"),
+        "unsafe",
+        assumed,
+    )
+
+
 COUNTED = {
     "by a pattern of einops, and by first sizes": (
         "x = rearrange(x, 'b (h w) -> b h w', h=2)\n    k = torch.rand(x.shape[:2]) < 0.5",

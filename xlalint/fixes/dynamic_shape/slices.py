@@ -14,11 +14,12 @@ from xlalint.abstract.values import Const, Host, Tensor, Value, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
+from xlalint.fixes.toolkit.dataflow import reads
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.speculation import speculate
-from xlalint.fixes.toolkit.text import argument, atom, bare_extent, call_at
+from xlalint.fixes.toolkit.text import argument, atom, bare_extent, brief, call_at
 
 _OTHER_LENGTH = NoFix(
     "the length of the slice depends on the value: keep the whole length, and mask what lies beyond the bound"
@@ -97,6 +98,9 @@ def window(site: Site) -> Rewrite | NoFix | None:
         return None
     if speculate(scene, [cut.lower], site.framework).barrier:
         return None
+    beside = _find_read_beside(scene, node, cut.lower) if site.framework == "torch" else ""
+    if beside:
+        return NoFix(f"`{brief(beside)}` beside it reads the same number on the host all the same")
     made = _Window(site, cut, cut.lower, width)
     if isinstance(cut.whole, cst.Attribute) and cut.whole.attr.value == "at":
         return made.update()
@@ -120,6 +124,19 @@ def _width(scene: FunctionSource, lower: cst.BaseExpression, upper: cst.BaseExpr
         if scene.code(first) == start and _is_static(scene, second):
             return second
     return None
+
+
+def _find_read_beside(scene: FunctionSource, node: cst.CSTNode, lower: cst.BaseExpression) -> str:
+    """The code of another slice in the same statement that is no window and is cut by what a window begins at; "" without."""
+    names = reads(scene, lower)
+    for other in scene.descend(scene.statement(node), cst.Subscript):
+        cut = cut_of(scene, other) if other is not node else None
+        bounds = [bound for bound in (cut.lower, cut.upper) if bound is not None] if cut is not None else []
+        if len(bounds) == 2 and _width(scene, bounds[0], bounds[1]) is not None:
+            continue
+        if any(names & reads(scene, bound) for bound in bounds):
+            return scene.code(other)
+    return ""
 
 
 def _is_static(scene: FunctionSource, node: cst.BaseExpression) -> bool:

@@ -327,7 +327,8 @@ def _rewrite_stack(scene: FunctionSource, node: cst.Call) -> Rewrite | NoFix | N
     given = {arg.keyword.value: scene.code(arg.value) for arg in node.args[1:] if arg.keyword is not None}
     if len(given) != len(node.args) - 1 or not set(given) <= {"device", "dtype"}:
         return NoFix("stack the tensors with `torch.stack`, and apply the call's options to the result")
-    cut = ".detach()" if values.dtype_of(value.element) not in ("i", "b") else ""
+    kept = values.dtype_of(value.element) in ("i", "b") or without_gradient(scene, node)
+    cut = "" if kept else ".detach()"
     to = f".to({', '.join(given.values() if len(given) == 1 else map('='.join, given.items()))})" if given else ""
     again = _find_repeated(scene, listed)
     if again is not None:
