@@ -627,9 +627,9 @@ def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
     if not index.before and total < 0 and own < 0 and _are_combined(scene, index.mask, index.base):
         return Aligned(whole, code, f"`{code}` has as many dimensions as `{scene.code(index.base)}`")
     if index.after and not index.before and not any(map(_is_ellipsis, index.after)):
-        more = len(index.after)
-        many = f"`{scene.code(index.base)}` has {more} {'dimension' if more == 1 else 'dimensions'} more than `{code}`"
-        return Aligned(whole, _pad(scene, index.mask, own, more), many)
+        extra = len(index.after)
+        many = f"`{scene.code(index.base)}` has {extra} {'dimension' if extra == 1 else 'dimensions'} more than `{code}`"
+        return Aligned(whole, _pad(scene, index.mask, own, extra), many)
     shape = _shape_holder(scene, index.mask)
     if shape is None or not isinstance(index.base, (cst.Name, cst.Attribute)):
         return NoFix(f"the numbers of dimensions of `{scene.code(index.base)}` and `{code}` are not known")
