@@ -584,7 +584,7 @@ class LibraryCall:
         for source in what.dtype_from.split("|") if what.dtype_from else ():
             if source == "*":
                 found = self.first_tensor()
-                if found is not None and found.dtype:
+                if found is not None and found.dtype and not self._begins_unknown():
                     return found.dtype
                 continue
             value = self.argument(source)
@@ -597,6 +597,10 @@ class LibraryCall:
         if what.dtype == "n":
             return "i" if otherwise == "b" else otherwise
         return what.dtype or otherwise
+
+    def _begins_unknown(self) -> bool:
+        """Return whether the first argument is not known, which may be the tensor whose dtype the result has: logits before labels."""
+        return self.receiver is None and bool(self.args) and UNKNOWN in members(self.args[0])
 
     def place(self) -> str:
         """ "cpu" for what stays in host memory: made without a device, or from what is there; of a turn's results, their mark."""

@@ -20,6 +20,8 @@ LEFT = {
     "a number": "return x[k] + 1",
     "an element of a tensor that a loop goes through": "for n in y.argsort():\n        k = n + 1\n        x[k] = 0",
     "with dimensions": "return x[n[None]] + 1",
+    "beside a list": "rows = [x, y]\n    z = x[n] * 2\n    return z + rows[n]",
+    "beside what is not known": "z = x[n] * 2\n    w = k.weights[n]\n    return z + w",
 }
 
 
@@ -30,6 +32,11 @@ def test_left_alone(body: str) -> None:
 
 
 CHANGED = {
+    "beside a list that another index picks of": (
+        "rows = [x, y]\n    return x[n] * 2 + rows[k]",
+        "rows = [x, y]\n    return x[n[None]].squeeze(0) * 2 + rows[k]",
+        "safe",
+    ),
     "an operand": ("return x[n] * 2", "return x[n[None]].squeeze(0) * 2", "safe"),
     "an element of a vector": (
         "v = x.sum(1)[:, 0]\n    return v[n] * 2",

@@ -184,6 +184,14 @@ SUMS_LEFT_ALONE = {
         "in each turn",
     ),
     "beside what reads what is not known": ("total += loss.item()\nwriter(model.loss(x).item())", "in each turn"),
+    "beside a branch by the same tensor": (
+        "if torch.isnan(loss):\n    continue\ntotal += loss.item()",
+        "waits for the device in each turn",
+    ),
+    "beside a count of what may be a tensor": (
+        "total += loss.item()\nn = max(n, (x if step else model.mask).sum().item())",
+        "waits for the device in each turn",
+    ),
     "an attribute": ("model.total += loss.item()", "keeps the number"),
 }
 
@@ -201,6 +209,18 @@ SUMS = {
         "return float(total)",
     ),
     "read at the end": ("total += loss.item()", "total += loss.detach()", "return total", "return float(total)"),
+    "of a loss of what is not known, against whole numbers": (
+        "k = y.long()\nloss = torch.nn.functional.cross_entropy(model.other(x), k)\ntotal += loss.item()",
+        "k = y.long()\nloss = torch.nn.functional.cross_entropy(model.other(x), k)\ntotal += loss.detach()",
+        "return total",
+        "return float(total)",
+    ),
+    "beside a branch by what the host knows": (
+        "if step == 0:\n    continue\ntotal += loss.item()",
+        "if step == 0:\n    continue\ntotal += loss.detach()",
+        "return total",
+        "return float(total)",
+    ),
     "times the size": (
         "total += loss.item() * x.size(0)",
         "total += loss.detach() * x.size(0)",

@@ -145,6 +145,18 @@ FIXED = {
         "DataLoader(train_set if trains else test_set, 8, shuffle=True)\n",
         "DataLoader(train_set if trains else test_set, 8, shuffle=True, drop_last=trains)\n",
     ),
+    "a loader of either set, by a name": (
+        TORCH,
+        "XLA402",
+        "examples = train_set if trains else test_set\nDataLoader(examples, 8, shuffle=True)\n",
+        "examples = train_set if trains else test_set\nDataLoader(examples, 8, shuffle=True, drop_last=trains)\n",
+    ),
+    "a loader of what has a name": (
+        TORCH,
+        "XLA402",
+        "examples = load()\nDataLoader(examples, 8, shuffle=True)\n",
+        "examples = load()\nDataLoader(examples, 8, shuffle=True, drop_last=True)\n",
+    ),
     "a loader that is for training just if it shuffles": (
         TORCH,
         "XLA402",

@@ -16,7 +16,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.operations import arguments_of, operation
 from xlalint.fixes.toolkit.selection import assigned_name
 from xlalint.fixes.toolkit.shapes import Types
-from xlalint.fixes.toolkit.text import atom
+from xlalint.fixes.toolkit.text import atom, brief
 
 
 def scalar_index(site: Site) -> Rewrite | NoFix | None:
@@ -37,6 +37,9 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
         return NoFix(
             f"`{scene.code(node)}` is an element of a tensor that a loop iterates over; rewrite the loop first"
         )
+    beside = _find_read_beside(scene, subscript, node)
+    if beside:
+        return NoFix(f"`{brief(beside)}` reads the same number all the same: it is not known to index a tensor")
     assumptions = _assumptions(scene, node, subscript.value)
     before = [element.slice for element in subscript.slice[:place]]
     if not all(_is_slice(part) for part in before) or not _rest_is_basic(scene, subscript, place):
@@ -59,6 +62,17 @@ def scalar_index(site: Site) -> Rewrite | NoFix | None:
     result = assigned_name(scene, subscript) or subscript
     assumptions += copy_shows(scene, scene.statement(subscript), result, [subscript])
     return Rewrite("Index with a tensor of one element", (Replacement(start, end, new),), all_of(assumptions))
+
+
+def _find_read_beside(scene: FunctionSource, subscript: cst.Subscript, node: cst.BaseExpression) -> str:
+    """The code of what the same index picks, in the same block, of what is not known to be a tensor; "" without."""
+    code, statement = scene.code(node), scene.statement(subscript)
+    for sibling in scene.siblings(statement)[0]:
+        for other in scene.descend(sibling, cst.Subscript):
+            picks = any(isinstance(one.slice, cst.Index) and scene.code(one.slice.value) == code for one in other.slice)
+            if other is not subscript and picks and not values.is_tensor(scene.value(other.value), "torch"):
+                return scene.code(other)
+    return ""
 
 
 def _find_unsqueeze(scene: FunctionSource, subscript: cst.Subscript, place: int) -> cst.Call | None:

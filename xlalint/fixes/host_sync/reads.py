@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.abstract.values import UNKNOWN, Sequence
+from xlalint.abstract.values import UNKNOWN, Sequence, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.consumers import Consumer, consumers
@@ -143,12 +143,17 @@ def _find_read_beside(site: Site, node: cst.Call) -> str:
         if {one for one in scene.above(call) if isinstance(one, _BLOCKS)} != around:
             continue
         surely = values.is_tensor(scene.value(read.tensor), "torch")
-        if not surely and (read.how != "item" or scene.value(read.tensor) is not UNKNOWN):
+        if not surely and (read.how != "item" or UNKNOWN not in members(scene.value(read.tensor))):
             continue
         if read.how == "copy" or not surely:
             return brief(scene.code(call))
         if isinstance(flow(scene, call, site.framework, Imports(scene, node)), NoFix):
             return brief(scene.code(call))
+    for one in scene.descend(function, cst.If) if function is not None else ():
+        if {above for above in scene.above(one) if isinstance(above, _BLOCKS)} == around and values.is_tensor(
+            scene.value(one.test), "torch"
+        ):
+            return f"if {brief(scene.code(one.test))}"
     return ""
 
 

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.gradients import without_gradient
 from xlalint.fixes.toolkit.text import last_name, with_argument, with_argument_in_width
@@ -70,6 +71,9 @@ def _when_it_trains(scene: FunctionSource, call: cst.Call) -> str | None:
     known."""
     told = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
     shuffled, examples = told.get("shuffle"), told.get("dataset", call.args[0].value if call.args else None)
+    if isinstance(examples, cst.Name):
+        made = definition(scene, examples)
+        examples = made.value if made is not None and isinstance(made.value, cst.IfExp) else examples
     if isinstance(examples, cst.IfExp):
         trains = _speaks_of_training(scene, examples.body) and not any(scene.descend(examples.test, cst.Call))
         return scene.code(examples.test) if trains else None

@@ -628,7 +628,9 @@ def _aligned_whole(scene: FunctionSource, index: Masked) -> Aligned | NoFix:
         return Aligned(whole, code, f"`{code}` has as many dimensions as `{scene.code(index.base)}`")
     if index.after and not index.before and not any(map(_is_ellipsis, index.after)):
         extra = len(index.after)
-        many = f"`{scene.code(index.base)}` has {extra} {'dimension' if extra == 1 else 'dimensions'} more than `{code}`"
+        many = (
+            f"`{scene.code(index.base)}` has {extra} {'dimension' if extra == 1 else 'dimensions'} more than `{code}`"
+        )
         return Aligned(whole, _pad(scene, index.mask, own, extra), many)
     shape = _shape_holder(scene, index.mask)
     if shape is None or not isinstance(index.base, (cst.Name, cst.Attribute)):
