@@ -228,7 +228,86 @@ def train(apply, w, tx, batches, held: Held):
         {0}
 """
 
+FEW = """
+EPOCHS = 5
+
+def fit(params, turns=8):
+    for i in {0}:
+        params, m = step(params, params)
+        print(float(m["loss"]))
+
+{1}
+"""
+WRITE = """
+@jax.jit
+def transform(params, rows):
+    return rows @ params
+
+def write(files, names, params):
+    i, rows = 0, []
+    while i < len(files):
+        rows.append(load(files[i]))
+        i += 1
+        out = transform(params, np.stack(rows[-4:]))
+        for j in range(len(rows)):
+            {0}
+"""
+EVERY = """
+from told import Every
+
+class Due:
+    def __init__(self, n):
+        self.n, self.next = n, 0
+
+    def __call__(self, step):
+        if step < self.next:
+            return False
+        self.next += self.n
+        return True
+
+class Doubled:
+    def __call__(self, step):
+        return step * 2 > 100
+
+def train(params, loader, n, log):
+    log_due = Every(n)
+    turn = log.turn
+    while turn < 10000:
+        params, m = step(params, next(loader))
+        turn.increment()
+        {0}
+
+def more(params, loader, n):
+    own, twice, shut = Due(n), Doubled(), n.shut
+    for turn, b in enumerate(loader):
+        params, m = step(params, b)
+        {1}
+"""
+
 SILENT = {
+    "a few turns of a function that a script calls": FEW.format("range(10)", "fit(load())"),
+    "as many as a constant says": FEW.format("range(EPOCHS)", "fit(load())"),
+    "as many as a default says": FEW.format("range(turns)", "fit(load())"),
+    "as many as the call says": FEW.format("range(turns)", "fit(load(), 3)"),
+    "a few turns that are shown": FEW.format("tqdm(range(9))", "from tqdm import tqdm\nfit(load())"),
+    "a few turns under a few others": FEW.format(
+        "range(2)", "def main():\n    fit(load())\n\nif __name__ == '__main__':\n    main()"
+    ),
+    "files of what each turn computes": WRITE.format("jnp.save(names[j], out[j])"),
+    "files of arrays that are copied for them": WRITE.format("np.save(names[j], np.asarray(out[j]))"),
+    "arrays that a loop collects by a count of its own": (
+        "@jax.jit\ndef predict(params, b):\n    return b @ params\n\ndef collect(params, data, n):\n    kept, i = [], 0\n"
+        "    while i < n:\n        kept.append(np.asarray(predict(params, data[i])))\n        i += 1\n    return kept"
+    ),
+    "at the turns that an object of a library's asks for": EVERY.format(
+        "if log_due(turn):\n            print(float(m['loss']))", "pass"
+    ),
+    "at the turns that an object of the program's asks for": EVERY.format(
+        "pass", "if own(turn):\n            print(float(m['loss']))"
+    ),
+    "what a simulation takes and a memory keeps": PLAY.replace(
+        "def play(", "def keep(memory, action):\n    memory.append(np.array(action))\n\ndef play("
+    ).format("after, reward = env.step(action)\n        keep([], action)\n        seen = after"),
     "a number that a compiled function leaves as it is": (
         "import equinox as eqx\n\n@eqx.filter_jit\ndef count(w, n, b):\n    return w + b, n + 1\n\n"
         "def train(w, batches):\n    n = 0\n    for b in batches:\n        w, n = count(w, n, b)\n        print(int(n))"
@@ -628,6 +707,28 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a few turns that a loop of the script repeats": FEW.format("range(10)", "for one in load():\n    fit(one)"),
+    "a few turns of what anybody may call": FEW.format("range(10)", ""),
+    "a few turns under many others": FEW.format("range(5)", "fit(load())").replace(
+        "    for i in range(5):\n", "    for b in load():\n     for i in range(5):\n"
+    ),
+    "more than a few turns": FEW.format("range(100)", "fit(load())"),
+    "as many as the call of a script says": FEW.format("range(turns)", "fit(load(), 300)"),
+    "files that a training writes of its state": WRITE.replace("out =", "params =").format(
+        "jnp.save(names[j], params)"
+    ),
+    "at the turns that a number of the host's lets in": EVERY.format(
+        "if log.verbose(turn):\n            print(float(m['loss']))", "pass"
+    ),
+    "at the turns that a method of something else lets in": EVERY.format(
+        "pass", "if shut(turn):\n            print(float(m['loss']))"
+    ),
+    "at the turns that an object lets in which weighs none": EVERY.format(
+        "pass", "if twice(turn):\n            print(float(m['loss']))"
+    ),
+    "what no simulation takes and a memory keeps": PLAY.replace(
+        "def play(", "def keep(memory, action):\n    memory.append(int(action))\n\ndef play("
+    ).format("keep([], action)\n        seen, reward = env.step(seen)"),
     "an action that is only kept": ACTING.format("kept.append(action)"),
     "an action that another simulation takes": ACTING.format("kept.step(action)"),
     "whether something is true that is not gone over": RUN.format("kept.append(b)"),
@@ -887,6 +988,13 @@ FOUND = {
     "at module level": "p = {'w': jnp.ones(3)}\nfor b in load():\n    p, m = step(p, b)\n    total = float(m['loss'])",
 }
 SILENT_TF = {
+    "what an evaluation reads that fills a table": (
+        "def more(y):\n    return {'m': y / np.median(y)}\n\ndef validate(ds):\n    kept = []\n    for x in ds:\n        y = predict(x)\n"
+        "        told = {'l': 1}\n        told.update(more(y))\n        kept += told.items()\n    return kept"
+    ),
+    "what an evaluation reads that shows how far it is": (
+        "def show(ds, bar):\n    for x in ds:\n        y = predict(x)\n        bar.update(1)\n        print(float(y[0]))"
+    ),
     "it is summed": (
         "total = tf.constant(0.0)\nfor x in tf.data.Dataset.from_tensors(tf.ones([2, 3])):\n"
         "    total += step(x)\nprint(total.numpy())"
@@ -914,6 +1022,10 @@ SILENT_TF = {
     ),
 }
 FOUND_TF = {
+    "predictions that a learner is told": (
+        "def more(y):\n    return float(y[0])\n\ndef validate(ds, learner):\n    for x in ds:\n        y = predict(x)\n"
+        "        learner.update(more(y))"
+    ),
     "a step whose gradients the loop applies": (
         "def train(ds, optimizer):\n    for x in ds:\n        grad = predict(x)\n        optimizer.apply_gradients([(grad, w)])\n"
         "        print(grad.numpy())"

@@ -223,3 +223,66 @@ def test_a_default_that_is_changed_switches_on(tmp_path: Path) -> None:
         session.change(str(path), text.encode())
         found.append([one.severity for one in session.report().findings if one.code == "XLA301"])
     assert found == [["info"], ["warning"], ["info"]]
+
+
+FLAGS = """
+from absl import app, flags
+import torch
+import options
+
+flags.DEFINE_bool("debug", False, "look at it")
+flags.DEFINE_bool("fast", True, "be quick")
+flags.DEFINE_integer("every", 10, "how often")
+flags.DEFINE_string("needed", None, "where")
+flags.DEFINE_list("kinds", [], "which")
+flags.mark_flag_as_required("needed")
+FLAGS = flags.FLAGS
+
+class Trainer:
+    def __init__(self, opt):
+        self.opt = opt
+        self.debug = load()
+
+    def train(self, model, optimizer, batches, debug):
+        for x in batches:
+            loss = model(x.cuda()).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if {0}:
+                print(loss.item())
+
+def main(_):
+    model = torch.nn.Linear(3, 3).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    Trainer(FLAGS).train(model, optimizer, torch.utils.data.DataLoader(load()), load())
+
+if __name__ == "__main__":
+    app.run(main)
+"""
+FLAGS_ON = (
+    "FLAGS.fast",
+    "self.opt.needed",
+    "FLAGS.kinds",
+    "debug",
+    "options.debug",
+    "self.debug",
+    "FLAGS.every",
+    "not FLAGS.debug",
+)
+FLAGS_OFF = {
+    "FLAGS.debug": "with `--debug`",
+    "self.opt.debug": "with `--debug`",
+    "FLAGS.debug and x.ndim": "with `--debug`",
+    "not self.opt.fast": "with `--nofast`",
+    "FLAGS.every == 3": "with `--every 3`",
+}
+
+
+@pytest.mark.parametrize("asked", (*FLAGS_ON, *FLAGS_OFF))
+def test_flags_are_options(asked: str, tmp_path: Path) -> None:
+    (tmp_path / "run.py").write_text(FLAGS.format(asked))
+    report = check_paths([tmp_path], Settings(target="torch_xla", show_info=True))
+    (found,) = [one for one in report.findings if one.code == "XLA301"]
+    assert found.severity == ("info" if asked in FLAGS_OFF else "warning")
+    assert found.message.endswith(f"only {FLAGS_OFF[asked]}" if asked in FLAGS_OFF else "at every step")

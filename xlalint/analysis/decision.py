@@ -204,8 +204,8 @@ class Decisions:
         """How often a hazard costs; None of what is no matter of how often code runs, or in which runs: a setting. Of what gives a batch
         its shape in host code the runs matter alone."""
         policy = self._policies.get(pending.rule, NO_POLICY)
-        if verdict.variant in _AT_EACH_TURN:  # whatever leads to the loop that waits
-            return pending.rate.of(Cost(Frequency.ONCE))
+        if verdict.variant in _AT_EACH_TURN:  # whatever leads to the loop that waits, unless its turns are few
+            return pending.rate.of(Cost(Frequency.ONCE if self._runs_once(reach) else Frequency.STEP))
         if verdict.of_host or policy.counts_in(pending.framework) == "anywhere":
             only = pending.rate.only if policy.shapes_batches else _IN_TEST if reach[0].module.testing else ""
             return Cost(Frequency.ONCE, only=only) if only else None
@@ -218,6 +218,10 @@ class Decisions:
         if link.depth or not link.root.unreached or not only_read:
             return cost
         return cost._replace(only=cost.only or _IF_GIVEN)
+
+    def _runs_once(self, reach: Reach) -> bool:
+        """Return whether a script leads to a context, and no loop repeats that, as far as can be told."""
+        return self.chains[reach].root.context.function is None and reach[0] not in self._find_repeated()
 
     def is_told_often(self, pending: PendingHazard, verdict: Verdict) -> bool:
         """Return whether it matters how often a hazard costs: not of a setting, nor of where a batch gets its shape."""

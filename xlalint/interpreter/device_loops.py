@@ -9,7 +9,7 @@ number that the host uses to slice its own data, to log, to save.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from xlalint.abstract.lattice import join_all
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 Loop = Union[ir.For, ir.While]
 
 _ONE: Final = ir.Const(1)
+_BELOW: Final = frozenset(("<", "<="))
 _FEW: Final = 4  # TensorFlow warns of retracing from the fifth trace on
-_COUNTING: Final = frozenset(("range", "xrange", "trange", "count"))
+_RANGES: Final = frozenset(("range", "xrange", "trange"))
+_COUNTING: Final = _RANGES | {"count"}
 # What gives the turns of what it is given: `tqdm(range(n))`.
 _SHOWING: Final = frozenset(("tqdm", "track", "list", "iter", "reversed"))
 _GOING_OVER: Final = _SHOWING | {"enumerate"}
@@ -104,13 +106,16 @@ def leaves(block: tuple[ir.Statement, ...]) -> bool:
     return type(end) is ir.Return or (type(end) is ir.Jump and end.leaves)
 
 
-def turns_at_most(loop: Loop, most: int) -> bool:
-    """Return whether a loop goes over a range whose written bound lets it turn so often at most."""
-    over = loop.iterable if type(loop) is ir.For else None
-    if type(over) is not ir.Call or type(over.func) is not ir.Name or over.func.id not in ("range", "trange"):
-        return False
-    last = over.args[min(len(over.args) - 1, 1)] if over.args else None
-    return type(last) is ir.Const and type(last.value) is int and last.value <= most
+def count_turns(loop: Loop, evaluate: Callable[[ir.Node], Value]) -> int | None:
+    """Return how many turns a loop over numbers that are counted, or over what is written out, takes at most; None where that is not
+    known."""
+    over = _shown_in(loop.iterable) if type(loop) is ir.For else None
+    if type(over) is ir.Display:
+        return len(over.items)
+    if type(over) is not ir.Call or last_name(over.func) not in _RANGES or not over.args:
+        return None
+    last = evaluate(over.args[min(len(over.args) - 1, 1)])
+    return last.value if type(last) is Const and type(last.value) is int else None
 
 
 def is_long(loop: Loop) -> bool:
@@ -234,6 +239,14 @@ def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
+def names_bounded(loop: Loop) -> frozenset[str]:
+    """Return the names by which a `while` says that it goes on below a bound: `step` of `while step < n`."""
+    test = loop.test if type(loop) is ir.While else None
+    if type(test) is not ir.Compare or len(test.ops) != 1 or test.ops[0] not in _BELOW:
+        return frozenset()
+    return _name_of(test.left)
+
+
 def names_counting(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Return the names to which a loop adds one at a time, and gives nothing else: they count its turns, or some of these."""
     added: set[str] = set()
@@ -313,6 +326,7 @@ __all__ = [
     "DeviceSteps",
     "Loop",
     "blocks",
+    "count_turns",
     "counts_to_few",
     "entering",
     "find_counted",
@@ -324,8 +338,8 @@ __all__ = [
     "loops",
     "mark_counted",
     "names_added_to",
+    "names_bounded",
     "names_counted",
     "names_counting",
-    "turns_at_most",
     "values_of_turn",
 ]

@@ -101,6 +101,17 @@ def takes_many_steps(context: Context) -> bool:
     return any(one.takes_steps for one in _walk_callees(context))
 
 
+def calls_loops(loop: Loop, context: Context) -> bool:
+    """Return whether a loop of a context calls what has loops of its own that call compiled functions: each turn is a run of many steps."""
+    called = {last_name(one.func) for one in ir.walk(loop.body) if isinstance(one, ir.Call)}
+    return any(
+        inner.dispatches_often
+        for entered in context.calls
+        if entered.function is not None and entered.function.name in called
+        for inner in _walk_callees(entered)
+    )
+
+
 def _walk_callees(context: Context) -> Iterator[Context]:
     seen, todo = {context}, [context]
     while todo:

@@ -28,13 +28,14 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence, Frequency
 from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
-from xlalint.interpreter.device_loops import names_added_to, turns_at_most
+from xlalint.interpreter.device_loops import count_turns, names_added_to, names_bounded
 from xlalint.interpreter.dispatch_loops import (
     goes_over_table,
     is_collected,
     is_of_call,
     is_of_innermost,
     is_of_turn,
+    mark_of,
     of_earlier_turn,
     of_ended_loop,
     takes_step,
@@ -47,6 +48,7 @@ from xlalint.interpreter.guards import (
     Written,
     asks_clock,
     asks_flag,
+    asks_object,
     asks_when,
     assigned_once,
     attribute_filled_once,
@@ -71,7 +73,7 @@ from xlalint.interpreter.guards import (
 from xlalint.interpreter.rates import ALWAYS, Rate
 from xlalint.interpreter.spelling import calls_within, position, spelling
 from xlalint.interpreter.step_sequence import Pace
-from xlalint.interpreter.switches import NAMESPACE
+from xlalint.interpreter.switches import NAMESPACES
 from xlalint.interpreter.traced_arguments import is_gone_over, is_structure
 from xlalint.interpreter.traced_leaves import is_of_leaves
 from xlalint.interpreter.turn_flow import (
@@ -84,8 +86,10 @@ from xlalint.interpreter.turn_flow import (
     given_with,
     gives_to_next_turn,
     goes_to_its_source,
+    is_needed_by_host,
     plays_episode,
     reads_at_end,
+    writes_what_it_reads,
 )
 from xlalint.lowering import ir
 from xlalint.rules.codes import BRANCH_MISMATCH, GROWING_TENSOR, ITEM, PRINT_TENSOR, TO_HOST
@@ -103,7 +107,7 @@ Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
 path, runs once, or catches what the tracer raises."""
 
 _BATCH_HOOKS: Final = ("_step", "_batch_start", "_batch_end")
-_FEW_READS: Final = 10  # of a whole run, which cost it nothing
+_FEW_READS: Final = 10  # of a call, which cost a run nothing where it makes one
 _NO_NAMES: Final[frozenset[str]] = frozenset()
 _ASKING_MODEL: Final = frozenset((ir.Attr, ir.Not, ir.Bool))
 
@@ -512,14 +516,16 @@ class Frame:
         collects = copies or self.function is None
         collected = is_collected(value) or (collects and not called and self._is_collected(value, node))
         if turn is not None and node is not None and not called:
-            collected = collected or ends_generator(turn.loop, node) or self._shows_few(turn)
-            collected = collected or self._evaluates(turn, value, node)
+            collected = collected or ends_generator(turn.loop, node) or self._evaluates(turn, value, node)
+            collected = collected or self._writes(turn.loop, node, value.framework)
         variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
         spelled = spelling(node) if node is not None else ""
         confidence = Confidence.CERTAIN if value.sure else Confidence.LIKELY
         rate = ALWAYS.in_steps(Frequency.EVALUATION if variant == COLLECTED else Frequency.STEP)
+        if variant == LOOP and turn is not None and self._takes_few_turns(turn):
+            rate = ALWAYS  # as often as the function is entered
         read = PendingHazard(ITEM, at, statement, value.framework, confidence, spelled, "", variant, rate=rate)
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
         if variant == LOOP and turn is not None:
@@ -533,9 +539,22 @@ class Frame:
         seldom = turn.around is not None and self._is_entered_seldom(turn)
         return seldom and not self._carries_state(turn.loop, node, value.framework)
 
-    def _shows_few(self, turn: LoopTurns) -> bool:
-        """Return whether a script's own loop turns a few times and ends: what it reads there are a few values of a run."""
-        return self.function is None and turn.around is None and turns_at_most(turn.loop, _FEW_READS)
+    def _writes(self, loop: ir.For | ir.While, node: ir.Node, framework: str) -> bool:
+        """Return whether a loop writes files of what its turns compute, and hands nothing of that on."""
+        if not writes_what_it_reads(loop, node):
+            return False
+        state = self._asks_of_state(framework)._replace(counts=lambda name: not mark_of((self.env.get(name, UNKNOWN),)))
+        return not carries_state(loop, node, state)
+
+    def _takes_few_turns(self, turn: LoopTurns) -> bool:
+        """Return whether a loop, and those around it, turn a few times and end: what is read there are a few values of a call."""
+        turns = 1
+        around: LoopTurns | None = turn
+        while around is not None and turns <= _FEW_READS:
+            counted = count_turns(around.loop, self._look_at)
+            turns = turns * counted if counted is not None else _FEW_READS + 1
+            around = around.around
+        return turns <= _FEW_READS
 
     def _turn_of(self, value: Tensor) -> LoopTurns | None:
         """Return the loop that makes a tensor at each turn: `for k, v in metrics.items()` only goes over what the one around it made."""
@@ -557,6 +576,7 @@ class Frame:
 
     def settle_turns(self, turn: LoopTurns) -> None:
         """Say of what was read and called in the turns of a loop what that costs, now that the whole of a turn is known."""
+        self.context.dispatches_often |= turn.dispatches
         if turn.joined and self._is_read_within(turn.loop):
             for at, (statement, value, name) in turn.joined.items():
                 self.statement = statement
@@ -581,8 +601,18 @@ class Frame:
         calls = [one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at]
         if any(gives_to_next_turn(turn.loop, one, self._asks_of_called(framework)) for one in calls):
             return True
+        if any(self._needs_all_given(turn, one, framework) for one in calls):
+            return True
         copies = bool(calls) and context.done and not context.reads_numbers
         return copies and all(self._collects(turn.loop, one, framework) for one in calls)
+
+    def _needs_all_given(self, turn: LoopTurns, call: ir.Call, framework: str) -> bool:
+        """Return whether the host needs all that a turn computed of what a call is passed, before the next turn: `env.step(action)` takes
+        what `memory.store(state, action)` keeps."""
+        given = [arg for arg in (*call.args, *dict(call.keywords).values()) if isinstance(arg, ir.Name)]
+        computed = [arg for arg in given if device_tensor(self._look_at(arg)) is not None]
+        called = self._asks_of_called(framework)
+        return bool(computed) and all(is_needed_by_host(turn.loop, arg, called) for arg in computed)
 
     def ends_turns(self) -> None:
         """Take what the turns of a loop that ended computed for what lies ready: the turns of the next loop compute none of it."""
@@ -622,15 +652,21 @@ class Frame:
 
     def _carries_state(self, loop: ir.For | ir.While, read: ir.Node, framework: str) -> bool:
         """Return whether what an expression reads in a loop is computed of what an earlier turn gave, as far as can be told."""
+        return bool(self.libraries.of(framework).training) or carries_state(loop, read, self._asks_of_state(framework))
+
+    def _asks_of_state(self, framework: str) -> AskedOfState:
         library = self.libraries.of(framework)
-        if library.training:
-            return True
-        state = AskedOfState(
+        return AskedOfState(
             self._may_hold_state,
             lambda given: self._is_changed(given, library.changed),
             lambda func: self._draws(func, library.draws),
+            self._is_number_of_host,
         )
-        return carries_state(loop, read, state)
+
+    def _is_number_of_host(self, name: str) -> bool:
+        """Return whether a name is that of numbers or texts of the host's alone: a count tells nothing of what was computed."""
+        held = members(self.env.get(name, UNKNOWN))
+        return all(type(one) is Const or (type(one) is Host and one.origin != "data") for one in held)
 
     def _draws(self, func: ir.Node, packages: tuple[str, ...]) -> bool:
         """Return whether what is called draws random numbers by a key, or gives the next key."""
@@ -716,6 +752,9 @@ class Frame:
             counters |= turn.added
         around = Counting(self.eval, counters, (), Written, drives=False, by_default=self._by_default)
         if any(asks_when(one, around) or lets_first_in(one, counters) for one in asked):
+            return True
+        bounded = around if turn is None else around._replace(counters=counters | names_bounded(turn.loop))
+        if any(asks_object(one, body, bounded) for one in asked):
             return True
         return any(asks_clock(test, body) for test in tests)
 
@@ -896,7 +935,7 @@ def _is_of_library(value: Value) -> bool:
     """Return whether what is asked for an attribute is a library's, or its instance: but for one that holds the options of a program."""
     if type(value) is Tensor:
         return value.sure
-    return type(value) is LibrarySymbol or (type(value) is LibraryInstance and value.name != NAMESPACE)
+    return isinstance(value, (LibrarySymbol, LibraryInstance)) and value.name not in NAMESPACES
 
 
 def _is_of_host(value: Value) -> bool:

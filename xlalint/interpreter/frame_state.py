@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.rates import ALWAYS
+from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 LoopKind = Literal["", "for", "while", "endless"]
 """The kind of a loop on host values; "endless" is `while` on what is known to be true."""
+
+
+_LISTING: Final = frozenset(("items", "keys", "values"))
 
 
 class Scope:
@@ -71,14 +75,24 @@ class LoopTurns:
         self.calls: frozenset[str] | None = None
 
     def list_calls(self) -> frozenset[str]:
-        """The last names of what the outermost loop around calls in its turns."""
+        """The last names of what the outermost loop around calls in its turns, but for what tables and progress bars are told."""
         outer = self
         while outer.around is not None:
             outer = outer.around
         if outer.calls is None:
-            called = (one.func for one in ir.walk(outer.loop.body) if isinstance(one, ir.Call))
-            outer.calls = frozenset(map(last_name, called))
+            called = [one for one in ir.walk(outer.loop.body) if isinstance(one, ir.Call)]
+            tables = {
+                path_of(one.func.value) for one in called if isinstance(one.func, ir.Attr) and one.func.name in _LISTING
+            }
+            outer.calls = frozenset([last_name(one.func) for one in called if not _tells_of(one, tables)])
         return outer.calls
+
+
+def _tells_of(call: ir.Call, tables: set[str]) -> bool:
+    """Return whether a call gives a table more entries, or says how far a loop is: `losses.update(more)`, `bar.update(1)`."""
+    if not isinstance(call.func, ir.Attr) or call.func.name != "update":
+        return False
+    return path_of(call.func.value) in tables - {""} or all(isinstance(arg, ir.Const) for arg in call.args)
 
 
 class Loops:

@@ -29,6 +29,11 @@ _SETTING: Final = ("set", "put", "define", "DEFINE")  # how the names begin of w
 _FIELDS: Final = frozenset(("field", "Field"))
 _TEXTS: Final = frozenset(("", "str"))
 _REPEATED: Final = frozenset(("append", "extend", "append_const"))
+# absl's options: each has a name and a default, and `FLAGS` holds them all.
+_FLAGS: Final = frozenset([f"DEFINE_{kind}" for kind in ("bool", "boolean", "integer", "float", "string", "enum")])
+_HOLDING_FLAGS: Final = "FLAGS"
+PARSING: Final = "parse_args"
+_REQUIRING: Final = frozenset(("mark_flag_as_required", "mark_flags_as_required"))
 
 
 class Provenance(NamedTuple):
@@ -172,6 +177,11 @@ class _Collector:
         if name == _OPTION:
             self._take_option(call)
             return
+        if name in _FLAGS:
+            self._take_flag(call)
+            return
+        if name in _REQUIRING:
+            self._require(call)
         if name in _FILLING:
             self._take_setting(name, call)
         elif name.startswith(_SETTING) and len(call.args) > 1 and _text(call.args[0]):
@@ -229,6 +239,26 @@ class _Collector:
         default = _default_of_option(given)
         sources = sources_of(default) if default is not None else (ANYTHING,)
         self.values.update([(target, source) for source in sources])
+
+    def _take_flag(self, call: ir.Call) -> None:
+        """`flags.DEFINE_bool("debug", False, "…")`: what holds such options is filled as by parsing a command line."""
+        given = dict(call.keywords)
+        name = _text(call.args[0] if call.args else given.get("name"))
+        default = call.args[1] if len(call.args) > 1 else given.get("default")
+        if not name or default is None:
+            return
+        denies = type(default) is ir.Const and default.value is True
+        self.options.add(CommandOption(name, f"--no{name}" if denies else f"--{name}", denies))
+        sources = list(sources_of(default)) if "required" not in given else [ANYTHING]
+        self.values.update([(Provenance(ATTRIBUTE, name), source) for source in sources])
+        self.made.add((_HOLDING_FLAGS, PARSING))
+
+    def _require(self, call: ir.Call) -> None:
+        """`flags.mark_flag_as_required("data")`: whoever starts the program gives it."""
+        for arg in call.args:
+            for one in arg.items if type(arg) is ir.Display else (arg,):
+                if _text(one):
+                    self._give_attribute(_text(one), None)
 
     def take_dict(self, node: ir.DictDisplay) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
@@ -402,6 +432,7 @@ __all__ = [
     "CONSTANT",
     "ENTRY",
     "INIT",
+    "PARSING",
     "VARIABLE",
     "CommandOption",
     "Gifts",

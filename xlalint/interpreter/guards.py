@@ -19,7 +19,7 @@ from xlalint.interpreter.device_loops import blocks, last_name, leaves, loops, n
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.interpreter.switches import DefaultOutcome
 from xlalint.lowering import ir
-from xlalint.program.linker import ClassInfo
+from xlalint.program.linker import ClassInfo, FunctionInfo
 
 _FEW: Final = 10
 _FIRST: Final = 32  # turns that are the first ones of many
@@ -602,19 +602,50 @@ def _is_added_to(node: ir.Attr | ir.Sub, around: Counting) -> bool:
 
 
 def _of_call(test: ir.Call, around: Counting) -> Frequency | None:
-    """Of a function of the program that is asked whether it is time: it is told the step, and divides it."""
+    """Of a function of the program that is asked whether it is time: it is told the step, and divides it. And of an object that does so, or
+    compares the step with a mark of its own."""
     if not isinstance(test.func, (ir.Name, ir.Attr)) or not any(_counts_steps(arg, around) for arg in test.args):
         return None
     asked = around.evaluate(test.func)
-    if type(asked) is not Function:
-        return None
-    info = asked.info
-    bound = len(info.params) and (asked.receiver is not None)
+    if type(asked) is Instance:
+        method = asked.klass.method("__call__")
+        return _of_function(method, 1, test, around) if method is not None else None
+    return _of_function(asked.info, asked.receiver is not None, test, around) if type(asked) is Function else None
+
+
+def _of_function(info: FunctionInfo, bound: int, test: ir.Call, around: Counting) -> Frequency | None:
     told = zip(info.params[bound:], test.args, strict=False)
     counting = {param.name for param, arg in told if _counts_steps(arg, around)}
-    divided = (one.left for one in ir.walk(info.body) if type(one) is ir.Bin and one.op == "%")
-    told_steps = any(type(left) is ir.Name and left.id in counting for left in divided)
+    receiver = info.params[0].name if bound and info.params else ""
+    told_steps = any(_weighs_count(one, counting, receiver) for one in ir.walk(info.body))
     return Frequency.NTH_STEP if told_steps else None
+
+
+def _weighs_count(node: object, counting: Collection[str], receiver: str) -> bool:
+    """Return whether an expression divides a count, or compares it with an attribute of the object that is asked: `step >= self.next`,
+    `step - self.last >= n`."""
+    if type(node) is not ir.Bin and type(node) is not ir.Compare:
+        return False
+    if type(node.left) is not ir.Name or node.left.id not in counting:
+        return False
+    if type(node) is ir.Bin and node.op != "-":
+        return node.op == "%"
+    against = node.right if type(node) is ir.Bin else node.rights
+    return bool(receiver) and any(type(one) is ir.Attr and path_of(one.value) == receiver for one in ir.walk(against))
+
+
+def asks_object(test: ir.Node, body: tuple[ir.Statement, ...], around: Counting) -> bool:
+    """Return whether a condition, or a part of it, asks an object of a library's class that was made before, and tells it the count:
+    `log = Every(100)`, `if log(step):`."""
+    if type(test) is ir.Bool:
+        return any(asks_object(one, body, around) for one in test.values)
+    if type(test) is not ir.Call or type(test.func) is not ir.Name or test.keywords:
+        return False
+    made = assigned_once(test.func, body)
+    if type(made) is not ir.Call or not last_name(made.func)[:1].isupper() or len(test.args) != 1:
+        return False
+    told = test.args[0]
+    return type(told) is ir.Name and told.id in around.counters and around.evaluate(test.func) is UNKNOWN
 
 
 def _of_remainder(node: ir.Bin, around: Counting) -> Frequency | None:
@@ -702,6 +733,7 @@ __all__ = [
     "Written",
     "asks_clock",
     "asks_flag",
+    "asks_object",
     "asks_when",
     "assigned_once",
     "attribute_filled_once",

@@ -19,6 +19,7 @@ from xlalint.interpreter.given_values import (
     CONSTANT,
     ENTRY,
     INIT,
+    PARSING,
     VARIABLE,
     CommandOption,
     Gifts,
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
     from xlalint.program.linker import Program
 
 _Holder = Union[FunctionInfo, ClassInfo, ModuleInfo]
-NAMESPACE: Final = "argparse.Namespace"
-"""The class of what holds the options of a program."""
+NAMESPACES: Final = frozenset(("argparse.Namespace", "absl.flags.FLAGS"))
+"""What holds the options of a program: the class of it, or itself."""
 _PASSIVE: Final = frozenset(("staticmethod", "classmethod", "property", "no_grad", "inference_mode", "enable_grad"))
 # What the launcher of a program gives, or a library does.
 _OTHERS: Final = ("rank", "cuda", "gpu", "tpu", "xla", "device", "training", "grad")
 _MOST: Final = 8  # constants that a name may be
-_PARSING: Final = frozenset(("parse_args", "parse_known_args"))
+_PARSING: Final = frozenset((PARSING, "parse_known_args"))
 _OWN_CLASS: Final = frozenset(("cls", "__class__"))
 
 _SHARED, _OWN, _ENTRY = "", "self", "[]"
@@ -416,7 +417,7 @@ class _Search:
     def take_in(self, info: FunctionInfo, *, closed: bool) -> None:
         """Take in the parameters of a function: their defaults, and what calls pass them."""
         names = _names_of(info)
-        bound = info.owner is not None and not any(path_of(one) == "staticmethod" for one in info.ir.decorators)
+        bound = _is_bound(info)
         called = info.name in CALLED_AS_OBJECTS
         handed = not called and not self._handed.isdisjoint(names)
         filled = not self._starred.isdisjoint(names) or (called and self._fills_objects)
@@ -497,12 +498,32 @@ class _Search:
             (target.text, source.text) for one in self._given.values() for target, source in one.values if source.kind
         }
         pairs = {(target.rpartition(".")[2], source.rpartition(".")[2]) for target, source in copies}
+        pairs.update(self._list_filled_params())
         grown = True
         while grown:
             fresh = {target for target, source in pairs if source in found} - found
             found |= fresh
             grown = bool(fresh)
         return frozenset(found)
+
+    def _list_filled_params(self) -> Iterator[tuple[str, str]]:
+        """Pair the parameters of functions with the names of what calls pass them: `Trainer(FLAGS)`, which names it `options`."""
+        takers: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+        for holder in self._given:
+            if isinstance(holder, FunctionInfo):
+                names = tuple(
+                    [param.name for param in holder.params[_is_bound(holder) :] if param.kind not in ("*", "**")]
+                )
+                for name in _names_of(holder):
+                    takers[name].append(names)
+        for holder, one in self._given.items():
+            for callee, at, source in one.passed:
+                passed = source.text.rpartition(".")[2]
+                for params in takers.get(_key_of_call(callee, holder), ()) if source.kind else ():
+                    if isinstance(at, str):
+                        yield at, passed
+                    elif at < len(params):
+                        yield params[at], passed
 
     def _spread(self) -> dict[_Node, set[_Constant]]:
         """Carry along what names are given: the constants that each may be, of those that are nothing else."""
@@ -599,6 +620,11 @@ def _names_of(info: FunctionInfo) -> set[str]:
     return names
 
 
+def _is_bound(info: FunctionInfo) -> bool:
+    """Return whether a function's first parameter is the object that it is called of, or its class."""
+    return info.owner is not None and not any(path_of(one) == "staticmethod" for one in info.ir.decorators)
+
+
 def _is_decorated(info: FunctionInfo) -> bool:
     """Return whether a decorator, also of its class, may pass a function what no call does."""
     around = info.owner.ir.decorators if info.owner is not None and info.name == INIT else ()
@@ -615,4 +641,4 @@ def _name_read(node: ir.Node) -> str:
     return named.rpartition(".")[2] or last_name(node)
 
 
-__all__ = ["NAMESPACE", "DefaultOutcome", "Switches"]
+__all__ = ["NAMESPACES", "DefaultOutcome", "Switches"]

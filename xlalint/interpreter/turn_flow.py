@@ -30,6 +30,11 @@ _LEARNING: Final = frozenset(
     )
 )
 
+# What writes what it is given, or what it is called of, to a file.
+_WRITING: Final = frozenset(
+    ("imsave", "imwrite", "save", "save_image", "savefig", "savetxt", "savez", "savez_compressed", "tofile")
+)
+
 # What looks into a table and leaves it as it is: no turn hands anything on to the next by that.
 _LOOKING: Final = frozenset(("get", "items", "keys", "values"))
 
@@ -50,6 +55,12 @@ def feeds_next_turn(loop: Loop, read: ir.Node, called: AskedOfCalls) -> bool:
     assigned = list(_assignments(loop))
     read_here = {name for targets, value in assigned if value is not read and _holds(value, read) for name in targets}
     return _feeds(loop, read, assigned, _carriers_of(read_here, assigned, called.of_arrays), called.of_host)
+
+
+def is_needed_by_host(loop: Loop, name: ir.Name, called: AskedOfCalls) -> bool:
+    """Return whether a call of the host takes what has a name, and gives what the value of the next turn is computed of: `env.step(a)`."""
+    assigned = list(_assignments(loop))
+    return _feeds(loop, name, assigned, _carriers_of({name.id}, assigned, called.of_arrays), called.of_host)
 
 
 def goes_to_its_source(body: tuple[ir.Statement, ...], read: ir.Node) -> bool:
@@ -109,6 +120,15 @@ def _makes_list(node: ir.Node) -> bool:
     return isinstance(node, ir.Display) or (isinstance(node, ir.Call) and path_of(node.func) in ("list", "tuple"))
 
 
+def writes_what_it_reads(loop: Loop, read: ir.Node) -> bool:
+    """Return whether a call writes what is read to a file, and nothing is learned of the loop's turns: the files are what it is there
+    for."""
+    calls = [one for one in ir.walk(loop.body) if isinstance(one, ir.Call)]
+    if any(last_name(one.func) in _LEARNING for one in calls):
+        return False
+    return any(last_name(one.func) in _WRITING and _holds(one, read) for one in calls)
+
+
 def plays_episode(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
     """Return whether the turns of a loop of a body go on in a simulation that the device runs, and nothing there learns of it.
 
@@ -164,11 +184,12 @@ def _leaves(last: ir.Statement, *, nested: bool) -> bool:
 class AskedOfState(NamedTuple):
     """Questions about where the turns of a loop may keep state: `holds`, whether an attribute that is called is a method of an object
     that does; `changed`, whether compiled functions change what a call is given; `draws`, whether a call only goes on with a key of random
-    numbers."""
+    numbers; `counts`, whether a name is that of a number of the host's, or a text."""
 
     holds: Callable[[ir.Attr], bool]
     changed: Callable[[ir.Node], bool]
     draws: Callable[[ir.Node], bool]
+    counts: Callable[[str], bool]
 
 
 def carries_state(loop: Loop, read: ir.Node, state: AskedOfState) -> bool:
@@ -189,7 +210,7 @@ def carries_state(loop: Loop, read: ir.Node, state: AskedOfState) -> bool:
     for name in (known - given) & first:
         values = [value for targets, value in assigned if name in targets]
         inner = set().union(*map(_names_in, values)) if values else set()
-        if name in inner | _sources_of(inner, assigned):
+        if name in inner | _sources_of(inner, assigned) and not state.counts(name):
             return True
     made = set().union(*(targets for targets, value in assigned if _is_call(value))) - first
     made |= given
@@ -290,5 +311,7 @@ __all__ = [
     "given_with",
     "gives_to_next_turn",
     "goes_to_its_source",
+    "is_needed_by_host",
     "reads_at_end",
+    "writes_what_it_reads",
 ]

@@ -15,6 +15,7 @@ from xlalint.rules.codes import (
     TENSOR_TERNARY,
     TENSOR_WHILE,
 )
+from xlalint.rules.variants import LOOP
 
 OF_TRUTH: Final = frozenset(
     (TENSOR_IF, TENSOR_WHILE, TENSOR_ASSERT, TENSOR_BOOL_OPERATOR, TENSOR_TERNARY, TENSOR_MEMBERSHIP)
@@ -91,8 +92,8 @@ Policies = Mapping[str, Policy]
 """The policies of rules, by code."""
 
 NO_POLICY = Policy()
-OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"))
-"""The severities of what is cheap because it runs rarely: on targets where a read does not break the graph."""
+OCCASIONAL = (("torch_xla", "info"), ("torch_tpu", "info"), (f"jax:{LOOP}", "info"), (f"tf:{LOOP}", "info"))
+"""The severities of what is cheap because it runs rarely: on targets where a read does not break the graph, or of what host code reads."""
 
 
 def policy_of(counts: Mapping[str, str], traits: Iterable[str]) -> Policy:

@@ -282,3 +282,31 @@ PSUM = "print(jax.pmap(lambda y: jax.lax.psum(y, 'i'), 'i')(jnp.ones(8)))"
 def test_what_is_made_once_an_epoch_is_information(inner: str, beside: str, severity: str) -> None:
     text = EPOCHS.format(inner.replace("; ", "\n            "), beside)
     assert [one.severity for one in find(text, JAX, "XLA404")] == [severity]
+
+
+RUNS = """
+step = jax.jit(lambda s, b: (s + b, b.sum()))
+
+def run(s, loader):
+    for b in loader:
+        s, loss = step(s, b)
+    return s
+
+def apply(s, b):
+    return s * b
+
+def check(folds, s, loader):
+    for one in folds:
+        best = {0}
+        @jax.jit
+        def predict(s, x):
+            return s @ x
+        keep(predict(best, one))
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "severity"), [("run(s, one)", "info"), ("apply(s, one)", "warning"), ("step(s, one)[0]", "warning")]
+)
+def test_what_is_made_once_a_run_of_many_steps_is_information(called: str, severity: str) -> None:
+    assert [one.severity for one in find(RUNS.format(called), JAX, "XLA404")] == [severity]

@@ -16,7 +16,7 @@ from xlalint.frameworks.checks.call_site import CallSite, asks_about
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.surrounding_loops import body_of, loops_around
 from xlalint.interpreter.device_loops import Loop, is_long
-from xlalint.interpreter.dispatch_loops import goes_over_table
+from xlalint.interpreter.dispatch_loops import calls_loops, goes_over_table
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 from xlalint.rules.variants import AGAIN
@@ -135,7 +135,8 @@ def _judge(
         inner = loops[-1]
         same = framework == "jax" and isinstance(given, ir.Name) and not _makes(inner, given.id)
         if is_long(inner) and not same and not _is_made_once(inner, node):
-            severity = _ONCE_AN_EPOCH if framework == "jax" and _goes_around_steps(inner, node) else ()
+            seldom = _goes_around_steps(inner, node) or calls_loops(inner, frame.context)
+            severity = _ONCE_AN_EPOCH if framework == "jax" and seldom else ()
             report(frame, "XLA404", framework, spelled, f"in each iteration of the loop, with {made}", at, "", severity)
             return
     if frame.function is not None and not loops and not frame.function.decorated("cache", "lru_cache"):
