@@ -526,6 +526,8 @@ class Frame:
         rate = ALWAYS.in_steps(Frequency.EVALUATION if variant == COLLECTED else Frequency.STEP)
         if variant == LOOP and turn is not None and self._takes_few_turns(turn):
             rate = ALWAYS  # as often as the function is entered
+        if self.loops.rate.only:
+            rate = rate.in_runs(self.loops.rate.only)
         read = PendingHazard(ITEM, at, statement, value.framework, confidence, spelled, "", variant, rate=rate)
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
         if variant == LOOP and turn is not None:

@@ -420,12 +420,14 @@ def _loop(frame: Frame, node: Loop, once: Callable[[], bool]) -> bool:
             break
     frame.loops.depth -= turns
     frame.loops.lasting -= lasts
+    many = False
     if lasts and frame.loops.turn is not None:
         frame.settle_turns(frame.loops.turn)
+        many = frame.loops.turn.takes_many or frame.loops.stepping is node
     frame.loops.turn = around_turn
     frame.loops.step_depth = outer[2]
     frame.loops.rate, frame.loops.counters, frame.loops.counted = around
-    if lasts and frame.loops.stepping is node:
+    if many:
         frame.takes_many()
     falls = endable
     if falls and node.orelse:

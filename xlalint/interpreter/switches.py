@@ -417,7 +417,7 @@ class _Search:
     def take_in(self, info: FunctionInfo, *, closed: bool) -> None:
         """Take in the parameters of a function: their defaults, and what calls pass them."""
         names = _names_of(info)
-        bound = _is_bound(info)
+        bound = info.owner is not None and not any(path_of(one) == "staticmethod" for one in info.ir.decorators)
         called = info.name in CALLED_AS_OBJECTS
         handed = not called and not self._handed.isdisjoint(names)
         filled = not self._starred.isdisjoint(names) or (called and self._fills_objects)
@@ -507,23 +507,21 @@ class _Search:
         return frozenset(found)
 
     def _list_filled_params(self) -> Iterator[tuple[str, str]]:
-        """Pair the parameters of functions with the names of what calls pass them: `Trainer(FLAGS)`, which names it `options`."""
-        takers: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+        """Pair the parameters of constructors with the names of what they are passed: `Trainer(FLAGS)`, which calls it `options`."""
+        params: defaultdict[str, list[str]] = defaultdict(list)
         for holder in self._given:
-            if isinstance(holder, FunctionInfo):
-                names = tuple(
-                    [param.name for param in holder.params[_is_bound(holder) :] if param.kind not in ("*", "**")]
-                )
-                for name in _names_of(holder):
-                    takers[name].append(names)
-        for holder, one in self._given.items():
+            if isinstance(holder, FunctionInfo) and holder.name == INIT and holder.owner is not None:
+                placed = [param.name for param in holder.params[1:] if param.kind not in ("*", "**")]
+                for name in _names_of(holder) & self._classes:
+                    params[name] = placed
+        for one in self._given.values():
             for callee, at, source in one.passed:
-                passed = source.text.rpartition(".")[2]
-                for params in takers.get(_key_of_call(callee, holder), ()) if source.kind else ():
-                    if isinstance(at, str):
-                        yield at, passed
-                    elif at < len(params):
-                        yield params[at], passed
+                if source.kind != VARIABLE or callee not in params:
+                    continue
+                if isinstance(at, str):
+                    yield at, source.text
+                elif at < len(params[callee]):
+                    yield params[callee][at], source.text
 
     def _spread(self) -> dict[_Node, set[_Constant]]:
         """Carry along what names are given: the constants that each may be, of those that are nothing else."""
@@ -618,11 +616,6 @@ def _names_of(info: FunctionInfo) -> set[str]:
             names |= {klass.name, f"{klass.name}.{INIT}"}
             todo.extend(klass.subclasses)
     return names
-
-
-def _is_bound(info: FunctionInfo) -> bool:
-    """Return whether a function's first parameter is the object that it is called of, or its class."""
-    return info.owner is not None and not any(path_of(one) == "staticmethod" for one in info.ir.decorators)
 
 
 def _is_decorated(info: FunctionInfo) -> bool:

@@ -10,6 +10,7 @@ from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
     HOST,
+    NONE,
     UNKNOWN,
     Const,
     Function,
@@ -22,6 +23,7 @@ from xlalint.abstract.values import (
     constant,
     function,
     kind_of_number,
+    members,
     tensor,
 )
 from xlalint.interpreter.spelling import spelling
@@ -112,7 +114,8 @@ def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: 
     """The arguments of a method that a framework calls, where nothing is known of its callers.
 
     The first `count` are tensors, or structures of tensors. So may the others be, but for flags and what is compared with a name. The
-    framework passes no texts: a mode is the one that the default says.
+    framework passes no texts: a mode is the one that the default says; nor what only holds tensors, as a cache does, where None is the
+    default: where a compiled function passes that, its call says so.
     """
     placed = [i for i, param in enumerate(info.params) if param.kind in _PLACED and i]
     found = list(args)
@@ -124,6 +127,8 @@ def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: 
         elif value is UNKNOWN and param.default is None and not (chooses(info, param.name) or _sizes(info, param.name)):
             known = tensor(framework, sure=False)
             found[position] = known if position in placed[:count] else join(known, UNKNOWN)
+        elif _may_be_left_out(value):
+            found[position] = NONE
         elif (
             position not in placed[:count]
             and isinstance(param.default, ir.Const)
@@ -131,6 +136,16 @@ def arguments_of_method(info: FunctionInfo, args: tuple[Value, ...], framework: 
         ):
             found[position] = constant(param.default.value)
     return tuple(found)
+
+
+def _may_be_left_out(value: Value) -> bool:
+    """Return whether a value is None or an object, or several objects: no tensor, nor anything that is not known."""
+    found = members(value)
+    return NONE in found and len(found) > 1 and all(one is NONE or type(_element_of(one)) is Instance for one in found)
+
+
+def _element_of(value: Value) -> Value:
+    return value.element if type(value) is Sequence else value
 
 
 def chooses(info: FunctionInfo, name: str) -> bool:
@@ -153,9 +168,15 @@ def _sizes(info: FunctionInfo, name: str) -> bool:
     calls = [one for one in ir.walk(info.body) if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr)]
     made = [one.args[0] for one in calls if one.args and _last(one) in _OF_SIZES]
     shaped = [one.args[1] for one in calls if len(one.args) > 1 and _last(one) in _SHAPED]
-    sizes = (*made, *shaped)
+    scanned = [one for call in calls if _last(call) == "scan" for one in _lengths(call)]
+    sizes = (*made, *shaped, *scanned)
     names = (name, *_parts(info, name)) if sizes else ()
     return any(_counts_by(size, one) for size in sizes for one in names)
+
+
+def _lengths(call: ir.Call) -> tuple[ir.Node, ...]:
+    """Return how many turns a scan is told to take: so many rows its result has."""
+    return (*call.args[3:4], *(value for key, value in call.keywords if key == "length"))
 
 
 def sizes_by(info: FunctionInfo, name: str) -> bool:

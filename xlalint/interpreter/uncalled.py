@@ -278,9 +278,9 @@ class Uncalled:
 
     def _is_script(self, module: ModuleInfo) -> bool:
         """Return whether a module is one that a user starts: it does something where it is the main one. In a package some of these
-        only show what it offers: there one holds a loop over steps."""
+        only show what it offers: there one holds a loop over steps, or takes flags of absl's."""
         if module.package or module.unit.is_package:
-            return _MAIN in module.unit.body and not module.testing and self._drives(module)
+            return _MAIN in module.unit.body and not module.testing and (self._drives(module) or _runs_app(module))
         if _MAIN in module.unit.body:
             return True
         return self._drivers.drives_module(module) and not self._drivers.runs_at_once(module)
@@ -462,6 +462,12 @@ class Uncalled:
         if _looks_up_methods(owner):
             return False
         return not (looked_up and _is_called_by_python(info))
+
+
+def _runs_app(module: ModuleInfo) -> bool:
+    """Return whether a module has absl run its main function, once flags are parsed."""
+    imported = {f"{one.module}.{one.name}" if one.name else one.module for one in module.unit.imports}
+    return "absl.app" in imported and "run" in module.unit.calls
 
 
 def _is_never_made(klass: ClassInfo, holders: dict[str, set[Holder]], uncalled: set[FunctionInfo]) -> bool:

@@ -269,12 +269,17 @@ def prepares_data(klass: ClassInfo) -> bool:
 
 def trains_eagerly(klass: ClassInfo) -> bool:
     """Return whether a script makes and trains a model of Keras itself, and hands it to nothing that traces: each operation runs at once.
+    So does a model with a `fit` of its own, but for what that traces.
 
     Where such a model reads values, the program has been run so.
     """
     module = klass.module
+    fit = klass.method("fit")
+    if fit is not None and "fit" not in fit.ir.calls:
+        return True
     calls = {*module.unit.calls, *(name for info in module.functions for name in info.ir.calls)}
-    if klass.name not in calls or "GradientTape" not in calls or not _TRACING.isdisjoint(calls):
+    tracing = _TRACING.difference(*(one.ir.methods for one in module.classes if not one.library_bases()))
+    if klass.name not in calls or "GradientTape" not in calls or not tracing.isdisjoint(calls):
         return False
     return klass.method("train_step") is None and not any(info.decorated("function") for info in module.functions)
 
