@@ -285,6 +285,15 @@ def more(params, loader, n):
 """
 
 SILENT = {
+    "what is read once around loops around steps": (
+        "def train(params, runs):\n    for one in runs:\n        told = update(params['w'], one)[1]\n        print(float(told))\n"
+        "        for e in range(90):\n            for b in one:\n                params, m = step(params, b)"
+    ),
+    "what only a flag asks for": (
+        "import sys\nfrom absl import app, flags\n\nflags.DEFINE_bool('loud', False, 'tell')\nFLAGS = flags.FLAGS\n\n"
+        "def main(_):\n    params = load()\n    for b in load():\n        params, m = step(params, b)\n"
+        "        if FLAGS.loud:\n            print(float(m['loss']))\n\nif __name__ == '__main__':\n    app.run(main)"
+    ),
     "a few turns of a function that a script calls": FEW.format("range(10)", "fit(load())"),
     "as many as a constant says": FEW.format("range(EPOCHS)", "fit(load())"),
     "as many as a default says": FEW.format("range(turns)", "fit(load())"),
@@ -707,6 +716,15 @@ SILENT = {
     ),
 }
 FOUND = {
+    "what is read at each turn around loops that take no steps": (
+        "def train(params, runs):\n    for one in runs:\n        params, m = step(params, one)\n        print(float(m['loss']))\n"
+        "        for e in range(90):\n            for b in one:\n                note(b)"
+    ),
+    "what a flag that is on asks for": (
+        "import sys\nfrom absl import app, flags\n\nflags.DEFINE_bool('loud', True, 'tell')\nFLAGS = flags.FLAGS\n\n"
+        "def main(_):\n    params = load()\n    for b in load():\n        params, m = step(params, b)\n"
+        "        if FLAGS.loud:\n            print(float(m['loss']))\n\nif __name__ == '__main__':\n    app.run(main)"
+    ),
     "a few turns that a loop of the script repeats": FEW.format("range(10)", "for one in load():\n    fit(one)"),
     "a few turns of what anybody may call": FEW.format("range(10)", ""),
     "a few turns under many others": FEW.format("range(5)", "fit(load())").replace(

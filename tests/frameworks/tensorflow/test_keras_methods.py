@@ -43,12 +43,28 @@ METRIC = (
     "        self.size = size\n\n    def reset_state(self):\n        self.seen.assign(np.zeros((self.size, self.size)))\n\n"
     "def run():\n    own = Own(load())\n\n    @tf.function\n    def reset():\n        own.reset_state()\n\n    reset()\n"
 )
+OWN_FIT = """
+class Own(keras.Model):
+    def call(self, x):
+        return x * 2
+
+    def test_step(self, x):
+        return float(np.mean(self(x)))
+
+    def fit(self, data):
+        for x in data:
+            {0}
+"""
 # None of these was run on Keras as it stands here; each is taken to trace.
 SILENT = {
     "a setting that is a number or a tensor": METRIC.format("Union[tf.Tensor, float]"),
     "a branch for another backend": LAYER.format(BACKEND.format("backend.backend", "torch")),
     "a branch for another backend, by its newer name": LAYER.format(BACKEND.format("config.backend", "jax")),
     "a model that its own script trains as it stands": READER.format(""),
+    "a model that has a fit of its own": OWN_FIT.format("self.test_step(x)"),
+    "a model that its own script trains, beside its own function that predicts": READER.format(
+        "class Held:\n    def predict(self, x):\n        return x\n\nHeld().predict(3)\n\n"
+    ),
     "a layer that goes past Keras": PROCESSOR + COPIES,
     "a layer of one that goes past Keras": PROCESSOR + "class Image(Own):\n" + COPIES,
     "a method that AutoGraph converts for itself": (
@@ -111,6 +127,8 @@ FOUND = {
     "a setting that is a tensor": (METRIC.format("tf.Tensor"), ["XLA302"]),
     "a branch for this backend": (LAYER.format(BACKEND.format("backend.backend", "tensorflow")), ["XLA302"]),
     "a model that a script trains by a graph": (READER.format("@tf.function\n"), ["XLA302"]),
+    "a model of which a fit of its own calls Keras'": (OWN_FIT.format("super().fit(x)"), ["XLA302"]),
+    "a model that a script also has predict": (READER.format("model.predict(load())\n\n"), ["XLA302"]),
     "a model that a script also fits": (READER.format("model.fit(load())\n\n"), ["XLA302"]),
     "a condition": (LAYER.format("if x[0, 0] > 0:\n            x = x + 1"), ["XLA101"]),
     "NumPy": (LAYER.format("x = x - np.mean(x)"), ["XLA302"]),
