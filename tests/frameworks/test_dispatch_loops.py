@@ -285,6 +285,9 @@ def more(params, loader, n):
 """
 
 SILENT = {
+    "what a simulation takes and an array of the host's keeps": PLAY.format(
+        "seen, reward = env.step(action)\n        kept[_] = action.reshape(-1)"
+    ).replace("seen = env.reset()", "seen, kept = env.reset(), np.zeros((100, 3))"),
     "what is read once around loops around steps": (
         "def train(params, runs):\n    for one in runs:\n        told = update(params['w'], one)[1]\n        print(float(told))\n"
         "        for e in range(90):\n            for b in one:\n                params, m = step(params, b)"
@@ -716,6 +719,9 @@ SILENT = {
     ),
 }
 FOUND = {
+    "what an array of the host's keeps and no simulation takes": PLAY.format(
+        "seen, reward = env.step(seen)\n        kept[_] = action.reshape(-1)"
+    ).replace("seen = env.reset()", "seen, kept = env.reset(), np.zeros((100, 3))"),
     "what is read at each turn around loops that take no steps": (
         "def train(params, runs):\n    for one in runs:\n        params, m = step(params, one)\n        print(float(m['loss']))\n"
         "        for e in range(90):\n            for b in one:\n                note(b)"

@@ -74,7 +74,8 @@ def element_of(frame: Frame, value: Value, at: int = 0) -> Value:
         if is_leaf(value) and value.place and frame.interpreter.replacing(value.framework):
             return UNKNOWN  # a compiled function gave it, which may be a dict with its keys as well
         rank = value.rank - 1 if value.rank > 0 else -1
-        return tensor(value.framework, value.dtype, rank, value.place, value.sure, value.static)
+        sure = value.sure and (rank >= 0 or value.framework != ARRAYS)  # of the host's arrays it may be a number
+        return tensor(value.framework, value.dtype, rank, value.place, sure, value.static)
     if isinstance(value, Mapping):
         return STR if value.rest is NEVER else UNKNOWN if not value.items else HOST
     if isinstance(value, Host):

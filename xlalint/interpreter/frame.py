@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from xlalint.abstract.lattice import join
@@ -83,6 +83,7 @@ from xlalint.interpreter.turn_flow import (
     carries_state,
     ends_generator,
     feeds_next_turn,
+    find_stored,
     given_with,
     gives_to_next_turn,
     goes_to_its_source,
@@ -612,9 +613,11 @@ class Frame:
         """Return whether the host needs all that a turn computed of what a call is passed, before the next turn: `env.step(action)` takes
         what `memory.store(state, action)` keeps."""
         given = [arg for arg in (*call.args, *dict(call.keywords).values()) if isinstance(arg, ir.Name)]
-        computed = [arg for arg in given if device_tensor(self._look_at(arg)) is not None]
-        called = self._asks_of_called(framework)
-        return bool(computed) and all(is_needed_by_host(turn.loop, arg, called) for arg in computed)
+        return self._needs_all(turn, given, self._asks_of_called(framework))
+
+    def _needs_all(self, turn: LoopTurns, names: Iterable[ir.Name], called: AskedOfCalls) -> bool:
+        computed = [name for name in names if device_tensor(self._look_at(name)) is not None]
+        return bool(computed) and all(is_needed_by_host(turn.loop, name, called) for name in computed)
 
     def ends_turns(self) -> None:
         """Take what the turns of a loop that ended computed for what lies ready: the turns of the next loop compute none of it."""
@@ -634,7 +637,9 @@ class Frame:
 
     def _is_needed_by_host(self, turn: LoopTurns, value: Tensor, node: ir.Node) -> bool:
         """Return whether code of the host makes what the next turn begins with of what it reads: it cannot read that later."""
-        return feeds_next_turn(turn.loop, node, self._asks_of_called(value.framework))
+        called = self._asks_of_called(value.framework)
+        stored = find_stored(turn.loop, node) if type(node) is ir.Sub else ()
+        return feeds_next_turn(turn.loop, node, called) or self._needs_all(turn, stored, called)
 
     def _asks_of_called(self, framework: str) -> AskedOfCalls:
         return AskedOfCalls(lambda func: self._is_of_host(func, framework), self._is_of_arrays)

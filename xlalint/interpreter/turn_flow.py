@@ -63,6 +63,12 @@ def is_needed_by_host(loop: Loop, name: ir.Name, called: AskedOfCalls) -> bool:
     return _feeds(loop, name, assigned, _carriers_of({name.id}, assigned, called.of_arrays), called.of_host)
 
 
+def find_stored(loop: Loop, read: ir.Node) -> tuple[ir.Name, ...]:
+    """Find the names of what a loop stores where something is read: `a` of `actions[i] = a.copy()`."""
+    stored = [one.value for one in ir.walk(loop.body) if isinstance(one, ir.Assign) and read in one.targets]
+    return tuple([one for value in stored for one in ir.walk(value) if isinstance(one, ir.Name)])
+
+
 def goes_to_its_source(body: tuple[ir.Statement, ...], read: ir.Node) -> bool:
     """Return whether a simulation takes what is read, of a part of which that was computed: `action = choose(env.state).item()`, then
     `env.step(action)`. The next call computes with what the simulation makes of it."""
@@ -308,6 +314,7 @@ __all__ = [
     "carries_state",
     "ends_generator",
     "feeds_next_turn",
+    "find_stored",
     "given_with",
     "gives_to_next_turn",
     "goes_to_its_source",

@@ -101,6 +101,9 @@ def found(text: str, head: str) -> list[str]:
 
 DECLARED = "def f(x: jax.Array, {}):\n    return x * n\ng = jax.jit(f, {})"
 SILENT = {
+    "the numbers in an array of the host's": "w, h = np.array([3, 4])\nstep(x, w)",
+    "the numbers in one of which nothing is known": "def run(size: np.ndarray):\n    w, h = size\n    step(x, w)",
+    "an entry of one of which nothing is known": "def run(size: np.ndarray):\n    step(x, size[0])",
     "an array beside numbers that no parameter has": (
         "@partial(jax.jit, static_argnums=(2, 3))\ndef head(x, w):\n    return x @ w\n\nhead(x, jnp.ones((3, 3)))"
     ),
@@ -150,6 +153,8 @@ SILENT = {
     "arguments in a row": "for i in range(99):\n    step(*pair)",
 }
 FOUND = {
+    "an array of the host's": ("step(x, np.array([3, 4]))", ["1:error"]),
+    "an array of the host's, by its annotation": ("def run(size: np.ndarray):\n    step(x, size)", ["2:error"]),
     "what is declared an array": (DECLARED.format("n: jax.Array", "static_argnums=(1,)"), ["3:error"]),
     "what is declared an array, by name": (DECLARED.format("n: jnp.ndarray", "static_argnames=('n',)"), ["3:error"]),
     "what is declared an array, from the last": (DECLARED.format("n: jax.Array", "static_argnums=-1"), ["3:error"]),

@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from xlalint.abstract.values import (
+    ARRAYS,
     UNKNOWN,
     Class,
     Const,
@@ -219,7 +220,7 @@ def _check_static(call: CallSite, passed: Passed, info: FunctionInfo, changing: 
     shown = spelling(passed.node)
     if _is_guessed(call.frame, passed) or _is_frozen(call.frame, passed.node):
         return
-    if all(_unhashable(member) for member in members(passed.value)):
+    if all(_unhashable(member, passed.node) for member in members(passed.value)):
         detail = f"is static in `{info.name}` and cannot be hashed: the call fails"
         call.report("XLA405", "jax", shown, detail, at, UNHASHABLE)
     elif fresh := _fresh(call.frame, passed):
@@ -375,10 +376,13 @@ def _is_abstract(annotation: ir.Node | None) -> bool:
     return named is not None and last_name(named) in _ABSTRACT
 
 
-def _unhashable(value: Value) -> bool:
+def _unhashable(value: Value, node: ir.Node) -> bool:
+    """Return whether a value cannot be hashed: the numbers in an array of the host's can be, and an entry may be one."""
     if isinstance(value, Sequence):
         return value.kind in _UNHASHABLE
-    return isinstance(value, Mapping) or (isinstance(value, Tensor) and value.framework in ("jax", "numpy"))
+    if isinstance(value, Tensor) and value.framework == ARRAYS:
+        return value.sure and (value.rank > 0 or (value.rank < 0 and not isinstance(node, ir.Sub)))
+    return isinstance(value, Mapping) or (isinstance(value, Tensor) and value.framework == "jax")
 
 
 def _is_number(value: Host | Const) -> bool:
