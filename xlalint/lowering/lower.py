@@ -20,6 +20,7 @@ _LONGEST_STRING: Final = 80
 _HEAD: Final = 16  # characters of an f-string's beginning that are kept
 _LITERALS: Final = frozenset((ir.Const, ir.Literal))
 _MAX_INT: Final = 1 << 62
+_LOAD: Final = ast.Load
 _REGISTRARS: Final = frozenset(
     ("register_buffer", "register_parameter", "add_module", "register_module", "add_weight", "setattr")
 )
@@ -80,9 +81,14 @@ class Lowerer:
     # ------------------------------------------------------------------------------------------ positions
 
     def at(self, node: Any) -> int:
+        fields: dict[str, Any] = node.__dict__
+        return self.place(fields)
+
+    def place(self, fields: dict[str, Any]) -> int:
+        """Where a node stands, as `at` packs it; of a node's fields, which are quicker to ask for than its attributes."""
         starts = self.starts
-        first: int = starts[node.lineno] + node.col_offset
-        last: int = starts[node.end_lineno] + node.end_col_offset
+        first: int = starts[fields["lineno"]] + fields["col_offset"]
+        last: int = starts[fields["end_lineno"]] + fields["end_col_offset"]
         return (first << 32 | last) - self.base
 
     def start(self, node: Any) -> int:
@@ -124,36 +130,29 @@ class Lowerer:
 
     def name(self, node: ast.Name) -> ir.Node:
         scope = self.scope
-        if type(node.ctx) is ast.Load:
-            scope.loaded.add(node.id)
+        fields: dict[str, Any] = node.__dict__
+        spelled: str = fields["id"]
+        if type(fields["ctx"]) is _LOAD:
+            scope.loaded.add(spelled)
         else:
-            scope.bound.add(node.id)
-        starts = self.starts
-        first = starts[node.lineno] + node.col_offset
-        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
-        return ir.Name(
-            node.id,
-            (first << 32 | last) - self.base,
-        )
+            scope.bound.add(spelled)
+        return ir.Name(spelled, self.place(fields))
 
     def attribute(self, node: ast.Attribute) -> ir.Node:
-        value = node.value
+        fields: dict[str, Any] = node.__dict__
+        value: ast.expr = fields["value"]
+        attr: str = fields["attr"]
         scope = self.scope
-        if scope.uses and (scope.masks or type(value) is not ast.Name):
-            note_used(value, scope)
-        if type(value) is ast.Name and value.id in scope.uses:
-            scope.uses[value.id].add("." + node.attr)
-        if type(node.ctx) is not ast.Load:
-            own = type(value) is ast.Name and value.id == scope.receiver
-            (scope.stores if own else self.configured).add(node.attr)
-        starts = self.starts
-        first = starts[node.lineno] + node.col_offset
-        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
-        return ir.Attr(
-            _EXPRESSIONS[type(value)](self, value),
-            node.attr,
-            (first << 32 | last) - self.base,
-        )
+        holder = value.id if type(value) is ast.Name else ""
+        if scope.uses:
+            if scope.masks or not holder:
+                note_used(value, scope)
+            if holder in scope.uses:
+                scope.uses[holder].add("." + attr)
+        if type(fields["ctx"]) is not _LOAD:
+            own = bool(holder) and holder == scope.receiver
+            (scope.stores if own else self.configured).add(attr)
+        return ir.Attr(_EXPRESSIONS[type(value)](self, value), attr, self.place(fields))
 
     def call(self, node: ast.Call) -> ir.Node:
         func = node.func
@@ -164,14 +163,11 @@ class Lowerer:
         args = tuple([_EXPRESSIONS[type(arg)](self, arg) for arg in node.args])
         keywords = tuple([(k.arg or "", _EXPRESSIONS[type(k.value)](self, k.value)) for k in node.keywords])
         literals = [k.value for k, (_, value) in zip(node.keywords, keywords, strict=True) if type(value) in _LITERALS]
-        starts = self.starts
-        first = starts[node.lineno] + node.col_offset
-        last = starts[node.end_lineno] + node.end_col_offset  # type: ignore[index,operator]
         return ir.Call(
             lowered,
             args,
             keywords,
-            (first << 32 | last) - self.base,
+            self.at(node),
             tuple([self.at(literal) for literal in literals]) if literals else (),
         )
 

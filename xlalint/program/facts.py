@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 class Fact(DependencySet):
     """One fact, with what it read. `place` is its place among those under way, `low` that of the outermost one that it leans on (its own
-    for none); `settled` once it is kept."""
+    for none); `settled` once it is kept. `user` is the computation that used it last."""
 
-    __slots__ = ("facts", "key", "low", "place", "settled", "value")
+    __slots__ = ("facts", "key", "low", "place", "settled", "user", "value")
 
     def __init__(self, facts: Facts[Any, Any], key: Any, value: Any, place: int) -> None:
         super().__init__()
@@ -33,6 +33,7 @@ class Fact(DependencySet):
         self.place = place
         self.low = place
         self.settled = False
+        self.user: DependencySet | None = None
 
 
 class Progress:
@@ -158,10 +159,12 @@ class Facts(Generic[K, T]):
         if not fact.settled:
             current.parts[fact] = None
             self.progress.lean(fact)
-        elif fact.is_plain():
-            current.modules |= fact.modules
-        else:
-            current.parts[fact] = None
+        elif fact.user is not current:
+            if fact.is_plain():
+                current.modules |= fact.modules
+            else:
+                current.parts[fact] = None
+            fact.user = current
         value: T = fact.value
         return value
 

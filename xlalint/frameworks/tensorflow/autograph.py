@@ -107,6 +107,8 @@ def bounded(body: tuple[ir.Statement, ...]) -> bool:
 
 def check_growth(frame: Frame, node: ir.Assign, value: Value) -> None:
     """Report a name that each turn of a graph loop concatenates to itself: its shape must stay what it was."""
+    if not frame.loops.names_before:
+        return
     target, call = node.targets[0], node.value
     if not (type(target) is ir.Name and target.id in frame.loops.names_before and type(call) is ir.Call and call.args):
         return
