@@ -30,7 +30,8 @@ class CompiledParts:
         for framework, reach, index in starts:
             by_reach.setdefault((framework, reach), set()).add(index)
         if by_reach:
-            imported = {one: tuple(_list_imported(one, program)) for one in program.modules[: program.linted]}
+            sources = _Sources(program)
+            imported = {one: tuple(sources.list_imported(one)) for one in program.modules[: program.linted]}
             for key, indexes in by_reach.items():
                 self._parts[key] = _find_led_to({program.modules[index] for index in indexes}, imported)
 
@@ -71,28 +72,50 @@ def _walk(starts: Iterable[ModuleInfo], edges: Mapping[ModuleInfo, Iterable[Modu
     return found
 
 
-def _list_imported(module: ModuleInfo, program: Program) -> Iterator[ModuleInfo]:
-    """The modules whose code a module imports: of a name that a package hands on, that which defines it."""
-    for binding in module.unit.imports:
-        for source in _list_sources(module, binding, program, 0):
-            if source is not module and not source.followed:
+class _Sources:
+    """The modules whose code the modules of a program import; what is imported from where is asked once."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._known: dict[tuple[str, str, int], tuple[ModuleInfo, ...]] = {}
+        self._handed_on: dict[ModuleInfo, dict[str, list[ir.Binding]]] = {}
+
+    def list_imported(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        """The modules whose code a module imports: of a name that a package hands on, that which defines it."""
+        for binding in module.unit.imports:
+            for source in self._list(module, binding, 0):
+                if source is not module and not source.followed:
+                    yield source
+
+    def _list(self, module: ModuleInfo, binding: ir.Binding, depth: int) -> tuple[ModuleInfo, ...]:
+        key = self._program.absolute(module, binding), binding.name, depth
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = tuple(self._find(*key))
+        return known
+
+    def _find(self, name: str, wanted: str, depth: int) -> Iterator[ModuleInfo]:
+        inner = self._program.by_name.get(f"{name}.{wanted}") if wanted else None
+        source = self._program.by_name.get(name)
+        if inner is not None:
+            yield inner
+        elif source is not None:
+            handed_on = self._list_handed_on(source).get(wanted, ())
+            defined = wanted in source.unit.defs or wanted in source.unit.assigned
+            if not handed_on or defined or depth == _DEEPEST:
                 yield source
+            else:
+                for one in handed_on:
+                    yield from self._list(source, one, depth + 1)
 
-
-def _list_sources(module: ModuleInfo, binding: ir.Binding, program: Program, depth: int) -> Iterator[ModuleInfo]:
-    name = program.absolute(module, binding)
-    inner = program.by_name.get(f"{name}.{binding.name}") if binding.name else None
-    source = program.by_name.get(name)
-    if inner is not None:
-        yield inner
-    elif source is not None:
-        handed_on = [one for one in source.unit.imports if one.local == binding.name]
-        defined = binding.name in source.unit.defs or binding.name in source.unit.assigned
-        if not handed_on or defined or depth == _DEEPEST:
-            yield source
-        else:
-            for one in handed_on:
-                yield from _list_sources(source, one, program, depth + 1)
+    def _list_handed_on(self, module: ModuleInfo) -> dict[str, list[ir.Binding]]:
+        """The imports of a module, by the names that they bind."""
+        found = self._handed_on.get(module)
+        if found is None:
+            found = self._handed_on[module] = {}
+            for one in module.unit.imports:
+                found.setdefault(one.local, []).append(one)
+        return found
 
 
 _DEEPEST = 4
