@@ -191,7 +191,7 @@ def _names_counted_by(target: ir.Node, counter: ir.Node) -> frozenset[str]:
 
 def find_shown(name: str, body: tuple[ir.Statement, ...]) -> ir.Node | None:
     """Return what shows the progress of a loop under this name, `with tqdm(range(n)) as bar`; None where not just one thing does."""
-    opened = [item for one in ir.walk(body) if type(one) is ir.With for item in one.items]
+    opened = [item for one in ir.walk_statements(body) if type(one) is ir.With for item in one.items]
     found = [made for made, to in opened if type(to) is ir.Name and to.id == name]
     shown = [made for made in found if type(made) is ir.Call and last_name(made.func) in NAMED]
     return shown[0] if len(found) == len(shown) == 1 else None
@@ -201,7 +201,8 @@ def find_counted(node: ir.For, body: tuple[ir.Statement, ...]) -> ir.Node | None
     """Return what a loop goes over by a name, where all that a body assigns the name counts the turns alike: `bar = enumerate(data)` in one
     branch, `bar = tqdm(enumerate(data))` in the other; None where it does not."""
     name = _name_of(node.iterable)
-    given = [one for one in ir.walk(body) if type(one) is ir.Assign and any(_name_of(to) == name for to in one.targets)]
+    assigned = [one for one in ir.walk_statements(body) if type(one) is ir.Assign]
+    given = [one for one in assigned if any(_name_of(to) == name for to in one.targets)]
     over = [one.value for one in given if _name_of(_shown_in(one.value)) != name]
     counted = {_names_counted_by(node.target, one) for one in over}
     return over[0] if len(counted) == 1 and frozenset() not in counted else None
@@ -230,7 +231,7 @@ def _name_of(target: ir.Node) -> frozenset[str]:
 def names_added_to(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Return the names to which statements add numbers: `n += 1`, `n = n + 1`."""
     found: set[str] = set()
-    for one in ir.walk(body):
+    for one in ir.walk_statements(body):
         if type(one) is ir.AugAssign and one.op == "+" and type(one.target) is ir.Name:
             found.add(one.target.id)
         elif type(one) is ir.Assign and type(one.value) is ir.Bin and one.value.op == "+":
@@ -251,7 +252,7 @@ def names_counting(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Return the names to which a loop adds one at a time, and gives nothing else: they count its turns, or some of these."""
     added: set[str] = set()
     others: set[str] = set()
-    for one in ir.walk(body):
+    for one in ir.walk_statements(body):
         if type(one) is ir.AugAssign and type(one.target) is ir.Name:
             (added if one.op == "+" and one.value == _ONE else others).add(one.target.id)
         elif type(one) is ir.Assign:
@@ -272,7 +273,7 @@ def find_owners(body: tuple[ir.Statement, ...], methods: frozenset[str]) -> set[
     found = (
         path_of(one.func.value)
         for one in ir.walk(body)
-        if isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name in methods
+        if type(one) is ir.Call and type(one.func) is ir.Attr and one.func.name in methods
     )
     return {path for path in found if path}
 

@@ -197,7 +197,7 @@ def computed_with(value: Value, mark: str) -> Value:
 
 def loops_over_steps(info: FunctionInfo, names: frozenset[str]) -> bool:
     """Return whether a loop of a function calls something of one of these names: each of its calls takes many steps."""
-    loops = (one for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While)))
+    loops = (one for one in ir.walk_statements(info.body) if isinstance(one, (ir.For, ir.While)))
     called = (one.func for loop in loops for one in ir.walk(loop.body) if isinstance(one, ir.Call))
     return any(
         (isinstance(func, ir.Name) and func.id in names) or getattr(func, "name", "") in names for func in called
@@ -211,7 +211,7 @@ def unrolls_steps(info: FunctionInfo) -> bool:
 
 def calls_steps(info: FunctionInfo, context: Context) -> bool:
     """Return whether a loop of a function calls what updates parameters in turn: a whole epoch."""
-    loops = [one for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While))]
+    loops = [one for one in ir.walk_statements(info.body) if isinstance(one, (ir.For, ir.While))]
     if not loops:
         return False
     called = {last_name(one.func) for loop in loops for one in ir.walk(loop.body) if isinstance(one, ir.Call)}
@@ -240,7 +240,9 @@ def _updates_parameters(node: object) -> bool:
 def takes_no_turns(info: FunctionInfo) -> bool:
     """Return whether a function has no loop of its own of more than a few turns: one over a table, as of a step's metrics, is none."""
     return not any(
-        is_long(one) and not goes_over_table(one) for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.While))
+        is_long(one) and not goes_over_table(one)
+        for one in ir.walk_statements(info.body)
+        if type(one) is ir.For or type(one) is ir.While
     )
 
 
@@ -251,9 +253,9 @@ def is_innermost(loop: Loop) -> bool:
 
 def _loops_of_each_turn(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
     for one in statements:
-        if isinstance(one, (ir.For, ir.While)):
+        if type(one) is ir.For or type(one) is ir.While:
             yield one
-        elif isinstance(one, ir.If) and lets_some_in(one.test):
+        elif type(one) is ir.If and lets_some_in(one.test):
             yield from _loops_of_each_turn(one.orelse)
         else:
             yield from _loops_of_each_turn(blocks(one))

@@ -46,7 +46,9 @@ def _drawers_of(info: FunctionInfo) -> frozenset[str]:
     names = _names_of(info.module, info)
     if not names:
         return names
-    made = (one for one in ir.walk(info.body) if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call))
+    made = (
+        one for one in ir.walk_statements(info.body) if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call)
+    )
     drawn = [one for one in made if _root_of(one.value) in names]
     return frozenset([leaf.id for one in drawn for leaf in ir.walk(one.targets) if isinstance(leaf, ir.Name)])
 
@@ -71,7 +73,7 @@ def _names_one(nodes: Iterable[object], names: frozenset[str]) -> bool:
 
 def _names_of(module: ModuleInfo, info: FunctionInfo | None) -> frozenset[str]:
     """Return the names by which code knows libraries that draw."""
-    own = [one for one in ir.walk(info.body) if isinstance(one, ir.Import)] if info is not None else []
+    own = [one for one in ir.walk_statements(info.body) if isinstance(one, ir.Import)] if info is not None else []
     bound = (*module.unit.imports, *(binding for one in own for binding in one.bindings))
     return frozenset([one.local for one in bound if not one.level and one.module.partition(".")[0] in _LIBRARIES])
 

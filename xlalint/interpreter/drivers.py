@@ -471,8 +471,10 @@ class Drivers:
         decorated = info.decorated(*words)
         if not decorated and words.isdisjoint(info.ir.calls):
             return frozenset()
-        places = [info.body] if decorated else [one.body for one in ir.walk(info.body) if is_under(one, words)]
-        called = {path_of(one.func) for place in places for one in ir.walk(place) if isinstance(one, ir.Call)}
+        places = (
+            [info.body] if decorated else [one.body for one in ir.walk_statements(info.body) if is_under(one, words)]
+        )
+        called = {path_of(one.func) for place in places for one in ir.walk(place) if type(one) is ir.Call}
         return frozenset([param.name for param in info.params if param.name in called])
 
     def models_given(self, info: FunctionInfo) -> Set[str]:

@@ -64,6 +64,7 @@ from xlalint.interpreter.guards import (
     lets_first_in,
     may_guard,
     may_guard_entered,
+    name_assigned,
     name_guards,
     sets_what_it_asks_for,
     spell_out,
@@ -750,8 +751,7 @@ class Frame:
 
     def _ask_which_turn(self, tests: list[ir.Node], turn: LoopTurns | None) -> bool:
         """Return whether one of the conditions lets code run at some turns alone of the loops around it."""
-        body = body_of(self)
-        asked = [spell_out(assigned_once(test, body), self._named_guards) for test in tests]
+        asked = [spell_out(self._assigned_once(test), self._named_guards) for test in tests]
         counters = self.loops.counted
         if turn is not None and any(map(tests_equality, asked)):  # nothing else needs to know what the loop adds to
             if turn.added is None:
@@ -761,9 +761,18 @@ class Frame:
         if any(asks_when(one, around) or lets_first_in(one, counters) for one in asked):
             return True
         bounded = around if turn is None else around._replace(counters=counters | names_bounded(turn.loop))
+        body = body_of(self)
         if any(asks_object(one, body, bounded) for one in asked):
             return True
         return any(asks_clock(test, body) for test in tests)
+
+    def _assigned_once(self, node: ir.Node) -> ir.Node:
+        """Return what a name is assigned, if just one statement of the code does that; else the expression itself."""
+        if type(node) is not ir.Name:
+            return node
+        function = self.function
+        named = function.answers(_assigned_of) if function is not None else self.module.answers(_assigned_of_module)
+        return named.get(node.id, node)
 
     def _withhold(self, rule: str, at: int, value: Value, excuse: Excuse) -> None:
         """Tell who watches of a hazard that does not count."""
@@ -988,6 +997,14 @@ def _ends_of(info: FunctionInfo) -> frozenset[str]:
 
 def _guards_of(info: FunctionInfo) -> dict[str, ir.Node]:
     return name_guards(info.body)
+
+
+def _assigned_of(info: FunctionInfo) -> dict[str, ir.Node]:
+    return name_assigned(info.body)
+
+
+def _assigned_of_module(module: ModuleInfo) -> dict[str, ir.Node]:
+    return name_assigned(module.body)
 
 
 def _guards_of_module(module: ModuleInfo) -> dict[str, ir.Node]:

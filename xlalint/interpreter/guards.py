@@ -69,7 +69,7 @@ def find_written(body: tuple[ir.Statement, ...]) -> Written:
     """Find what statements give values to."""
     added, counting, attributes = set(names_added_to(body)), set[str](), set[str]()
     given: defaultdict[str, list[ir.Node]] = defaultdict(list)
-    for one in ir.walk(body):
+    for one in ir.walk_statements(body):
         if type(one) is ir.AugAssign and one.op == "+":
             added.add(_spell_written(one.target))
             if one.value == _ONE:
@@ -199,7 +199,7 @@ def name_guards(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
     by such a name: `logs = verbose and due`."""
     found: dict[str, ir.Node] = {}
     stored: set[str] = set()
-    for one in ir.walk(body):
+    for one in ir.walk_statements(body):
         if type(one) is not ir.Assign:
             continue
         for target in one.targets:
@@ -319,7 +319,7 @@ def _ends(test: ir.Node, ending: Callable[[], frozenset[str]]) -> bool:
 def find_ending(body: tuple[ir.Statement, ...]) -> frozenset[str]:
     """Find the conditions under which the loops of a body are left, as they are spelled."""
     inside = tuple(loops(body))
-    spelled = [spelling(one.test) for one in ir.walk(inside) if type(one) is ir.If and leaves(one.body)]
+    spelled = [spelling(one.test) for one in ir.walk_statements(inside) if type(one) is ir.If and leaves(one.body)]
     return frozenset([one for one in spelled if one and "…" not in one])
 
 
@@ -337,7 +337,7 @@ def keeps_what_it_compares(node: ir.If) -> bool:
 
 def _gives(body: tuple[ir.Statement, ...], name: str, *, none: bool) -> bool:
     """Return whether statements assign a name None, or something else."""
-    assigned = (one for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name))
+    assigned = (one for one in ir.walk_statements(body) if type(one) is ir.Assign and _assigns(one, name))
     return any((one.value == _NONE) is none for one in assigned)
 
 
@@ -376,7 +376,7 @@ def attribute_filled_once(node: ir.If, receiver: str) -> str:
     tests = node.test.values if type(node.test) is ir.Bool and node.test.is_and else (node.test,)
     for test in tests:
         name, given = _attribute_without(test, receiver)
-        if name and any(_fills(one, receiver, name, given) for one in ir.walk(node.body)):
+        if name and any(_fills(one, receiver, name, given) for one in ir.walk_statements(node.body)):
             return name
     return ""
 
@@ -435,7 +435,7 @@ def keeps_attribute(owner: ClassInfo, name: str, receiver: str) -> bool:
 
 def _empties(body: tuple[ir.Statement, ...], path: str) -> bool:
     """Return whether statements take an attribute's value back: they assign None or what is false, or delete it."""
-    for one in ir.walk(body):
+    for one in ir.walk_statements(body):
         if type(one) is ir.Assign and path in map(path_of, one.targets):
             if type(one.value) is ir.Const and not one.value.value:
                 return True
@@ -468,10 +468,23 @@ def assigned_once(node: ir.Node, body: tuple[ir.Statement, ...], before: int | N
     if type(node) is not ir.Name:
         return node
     name = node.id
-    found = [one for one in ir.walk(body) if type(one) is ir.Assign and _assigns(one, name)]
+    found = [one for one in ir.walk_statements(body) if type(one) is ir.Assign and _assigns(one, name)]
     if before is not None:
         found = [one for one in found if one.at < before]
     return found[0].value if len(found) == 1 else node
+
+
+def name_assigned(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
+    """Return what names are assigned that just one statement of a body assigns: `assigned_once` of all its names."""
+    found: dict[str, ir.Node] = {}
+    several: set[str] = set()
+    for one in ir.walk_statements(body):
+        if type(one) is ir.Assign:
+            for name in {target.id for target in one.targets if type(target) is ir.Name}:
+                if name in found:
+                    several.add(name)
+                found[name] = one.value
+    return {name: value for name, value in found.items() if name not in several}
 
 
 def _assigns(statement: ir.Assign, name: str) -> bool:

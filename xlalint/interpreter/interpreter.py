@@ -1638,7 +1638,7 @@ def _find_replacing(info: FunctionInfo) -> FunctionInfo | None:
 
 def _find_assigned(constructor: FunctionInfo, name: str) -> list[ir.Node]:
     """List what a constructor assigns to an attribute."""
-    assigned = [one for one in ir.walk(constructor.body) if type(one) is ir.Assign]
+    assigned = [one for one in ir.walk_statements(constructor.body) if type(one) is ir.Assign]
     return [one.value for one in assigned if any(type(to) is ir.Attr and to.name == name for to in one.targets)]
 
 

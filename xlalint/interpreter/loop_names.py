@@ -59,7 +59,7 @@ def table_rewritten(node: ir.For) -> str:
         if type(one) is ir.Assign
         for target in one.targets
     )
-    if not rewritten or any(type(one) is ir.Jump or type(one) is ir.Return for one in ir.walk(node.body)):
+    if not rewritten or any(type(one) is ir.Jump or type(one) is ir.Return for one in ir.walk_statements(node.body)):
         return ""
     return over.id
 

@@ -101,7 +101,9 @@ def _assume_empty(frame: Frame, node: ir.Node) -> None:
 
 def _name_filtered(info: FunctionInfo) -> frozenset[str]:
     """The names to which a function assigns lists of what is of some types: most have none, and are asked at each test."""
-    made = [one for one in ir.walk(info.body) if type(one) is ir.Assign and _find_filter(one.value) is not None]
+    made = [
+        one for one in ir.walk_statements(info.body) if type(one) is ir.Assign and _find_filter(one.value) is not None
+    ]
     return frozenset([target.id for one in made for target in one.targets if type(target) is ir.Name])
 
 

@@ -572,7 +572,7 @@ def _carry(frame: Frame, node: Loop) -> None:
     """Take the names that a loop assigns for its own: what a graph carries from turn to turn is no constant of it."""
     for name, value in frame.env.items():
         if type(value) is Tensor and value.static and frame.libraries.of(value.framework).stages_loops:
-            stored = (one for one in ir.walk(node.body) if isinstance(one, (ir.Assign, ir.AugAssign)))
+            stored = (one for one in ir.walk_statements(node.body) if isinstance(one, (ir.Assign, ir.AugAssign)))
             if any(_assigns(one, name) for one in stored):
                 frame.env[name] = as_recorded(value, value.framework)
 
@@ -726,7 +726,7 @@ def with_(frame: Frame, node: ir.With) -> bool:
 
 def _keep_known(frame: Frame, body: tuple[ir.Statement, ...], framework: str) -> None:
     """Mark what a block that runs at once gives names: its values are known behind the block, too."""
-    targets = [target for one in ir.walk(body) if isinstance(one, ir.Assign) for target in one.targets]
+    targets = [target for one in ir.walk_statements(body) if isinstance(one, ir.Assign) for target in one.targets]
     for target in targets:
         if isinstance(target, ir.Name) and target.id in frame.env:
             frame.env[target.id] = as_known(frame.env[target.id], framework)

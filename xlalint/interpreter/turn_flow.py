@@ -72,7 +72,9 @@ def find_stored(loop: Loop, read: ir.Node) -> tuple[ir.Name, ...]:
 def goes_to_its_source(body: tuple[ir.Statement, ...], read: ir.Node) -> bool:
     """Return whether a simulation takes what is read, of a part of which that was computed: `action = choose(env.state).item()`, then
     `env.step(action)`. The next call computes with what the simulation makes of it."""
-    assigned = [(target, one) for one in ir.walk(body) if isinstance(one, ir.Assign) for target in one.targets]
+    assigned = [
+        (target, one) for one in ir.walk_statements(body) if isinstance(one, ir.Assign) for target in one.targets
+    ]
     values = [one.value for target, one in assigned if target == read] if isinstance(read, ir.Name) else [read]
     asked = {path_of(part.value) for value in values for part in ir.walk(value) if isinstance(part, ir.Attr)} - {""}
     given = {target.id for target, one in assigned if isinstance(target, ir.Name) and _holds(one.value, read)}
@@ -117,7 +119,7 @@ def _feeds(
 
 def adds_up(loop: Loop, read: ir.Node) -> bool:
     """Return whether a statement adds what the host makes of a read to a number: `total += np.sum(np.array(x))`."""
-    added = [one for one in ir.walk(loop.body) if isinstance(one, ir.AugAssign) and one.op == "+"]
+    added = [one for one in ir.walk_statements(loop.body) if isinstance(one, ir.AugAssign) and one.op == "+"]
     numbers = [one.value for one in added if isinstance(one.target, ir.Name) and not _makes_list(one.value)]
     return any(inner == read for value in numbers for inner in ir.walk(value))
 

@@ -349,7 +349,7 @@ class Uncalled:
 
     def _list_imported_in(self, info: FunctionInfo) -> frozenset[str]:
         """The names of modules that a function's own statements import, of those that no module's do."""
-        imports = (one for one in ir.walk(info.body) if type(one) is ir.Import)
+        imports = (one for one in ir.walk_statements(info.body) if type(one) is ir.Import)
         sources = ((self._program.absolute(info.module, one), one.name) for each in imports for one in each.bindings)
         names = (name for source, inner in sources for name in (source, f"{source}.{inner}"))
         return self._alone.intersection(names)

@@ -23,6 +23,7 @@ import msgspec
 
 from xlalint.lowering.walking import parts as parts
 from xlalint.lowering.walking import walk as walk
+from xlalint.lowering.walking import walk_statements as walk_statements
 
 # ---------------------------------------------------------------------------------------------- expressions
 

@@ -5,13 +5,16 @@ Which fields of a node may hold others follows from its type; so each type is as
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import msgspec
 
-_SCALARS: Final = frozenset(("str", "int", "bool", "bytes"))
+_PLAIN: Final = frozenset(("None", "Union", "bool", "bytes", "float", "int", "str", "tuple"))
+_BLOCKS: Final = re.compile(r"\b(Statement|Handler|Case)\b")
 _fields: Final[dict[type, tuple[str, ...]]] = {}
 _reversed_fields: Final[dict[type, tuple[str, ...]]] = {}
+_reversed_blocks: Final[dict[type, tuple[str, ...]]] = {}
 _nodes: Final[dict[type, bool]] = {}
 
 
@@ -33,8 +36,11 @@ def walk(node: object) -> list[object]:
     todo: list[object] = [node]
     while todo:
         one = todo.pop()
-        if type(one) is tuple:
-            todo += one[::-1]
+        if one is None:
+            continue
+        if isinstance(one, tuple):
+            for place in range(len(one) - 1, -1, -1):
+                todo.append(one[place])  # noqa: PERF401 - no list of its own for it: this is compiled
             continue
         kind = type(one)
         fields = _reversed_fields.get(kind)
@@ -43,7 +49,26 @@ def walk(node: object) -> list[object]:
                 continue
             fields = _reversed_fields[kind] = _fields_of(kind)[::-1]
         found.append(one)
-        todo += [getattr(one, field) for field in fields]
+        for field in fields:
+            todo.append(getattr(one, field))  # noqa: PERF401 - as above
+    return found
+
+
+def walk_statements(body: tuple[object, ...]) -> list[object]:
+    """The statements of a block with those of the blocks in them, and the clauses that hold these, in the order of the source: what `walk`
+    gives without expressions."""
+    found: list[object] = []
+    todo: list[object] = [*body[::-1]]
+    while todo:
+        one = todo.pop()
+        found.append(one)
+        kind = type(one)
+        blocks = _reversed_blocks.get(kind)
+        if blocks is None:
+            blocks = _reversed_blocks[kind] = _blocks_of(kind)[::-1]
+        for field in blocks:
+            block: tuple[object, ...] = getattr(one, field)
+            todo += block[::-1]
     return found
 
 
@@ -63,7 +88,18 @@ def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a type of nodes that may hold nodes; none of what is no node."""
     found = _fields.get(kind)
     if found is None:
-        names: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
-        told: dict[str, object] = getattr(kind, "__annotations__", {})
-        found = _fields[kind] = tuple(name for name in names if told.get(name) not in _SCALARS)
+        told = _annotations_of(kind)
+        found = _fields[kind] = tuple(name for name, text in told if not _PLAIN.issuperset(re.findall(r"\w+", text)))
     return found
+
+
+def _blocks_of(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a type of nodes that hold statements, or clauses that hold them."""
+    return tuple(name for name, text in _annotations_of(kind) if _BLOCKS.search(text))
+
+
+def _annotations_of(kind: type[Any]) -> list[tuple[str, str]]:
+    """The fields of a type of nodes, each with its annotation; none of what is no node."""
+    names: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
+    told: dict[str, object] = getattr(kind, "__annotations__", {})
+    return [(name, str(told.get(name, "object"))) for name in names]

@@ -89,7 +89,7 @@ def find_unmoved_parameters(interpreter: Interpreter, info: FunctionInfo) -> dic
     if not _may_move(info, {one.name for one in params}) or interpreter.annotations.framework(module) != "torch":
         return {}
     frame = interpreter.module_frame(module)
-    assigned = [target for one in ir.walk(body) if type(one) is ir.Assign for target in one.targets]
+    assigned = [target for one in ir.walk_statements(body) if type(one) is ir.Assign for target in one.targets]
     used = (one.name for one in params if interpreter.annotations.telling_use(info, one))
     tensors = set(used).union(*map(names_bound, assigned))
     moved = set(_find_moved(frame, body, tensors))
@@ -162,7 +162,7 @@ def _kind_of(name: str, body: _Body) -> Value | None:
 
 def _list_uses(name: str, body: _Body) -> Iterator[object]:
     """The parts of a body up to where a name is given to something else."""
-    given = [one for one in ir.walk(body) if type(one) is ir.Assign and name in map(path_of, one.targets)]
+    given = [one for one in ir.walk_statements(body) if type(one) is ir.Assign and name in map(path_of, one.targets)]
     first = min(given, key=lambda one: one.at, default=None)
     for one in ir.walk(body):
         if first is None or getattr(one, "at", first.at) < first.at:

@@ -360,7 +360,7 @@ def check_choice(frame: Frame, node: ir.If, compared: ir.Node, after: tuple[Env,
 def _find_bound(body: tuple[ir.Statement, ...]) -> set[str]:
     """The names and attributes that statements give a value, or elements."""
     found: set[str] = set()
-    for one in ir.walk(body):
+    for one in ir.walk_statements(body):
         targets = one.targets if type(one) is ir.Assign else ()
         targets = (one.target,) if isinstance(one, (ir.AugAssign, ir.AnnAssign)) else targets
         for target in targets:
@@ -474,7 +474,7 @@ def _is_record(frame: Frame, path: str) -> bool:
 def _is_renewed(frame: Frame, name: str) -> bool:
     """Return whether a loop that takes steps gives a name a value of its own in each of them, as far as one function shows."""
     found = list(loops(body_of(frame)))
-    turns = [one.target for one in ir.walk(tuple(found)) if type(one) is ir.For]
+    turns = [one.target for one in ir.walk_statements(tuple(found)) if type(one) is ir.For]
     if any(type(one) is ir.Name and one.id == name for target in turns for one in ir.walk((target,))):
         return True
     inside = (assigned for loop in found for assigned in _assignments(loop))

@@ -204,7 +204,9 @@ def _source(frame: Frame, node: ir.Node) -> tuple[ir.Node, Value]:
 
 def _find_passing_call(frame: Frame, name: str) -> ir.Call | None:
     """The call that passes on batches which is all that a name is ever assigned: `batches = enumerate(loader)`."""
-    found = [one for one in ir.walk(body_of(frame)) if isinstance(one, ir.Assign) and name in _names(one.targets)]
+    found = [
+        one for one in ir.walk_statements(body_of(frame)) if isinstance(one, ir.Assign) and name in _names(one.targets)
+    ]
     value = found[0].value if len(found) == 1 and isinstance(found[0].targets[0], ir.Name) else None
     return value if isinstance(value, ir.Call) and value.args and last_name(value.func) in _PASSING else None
 
