@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from tests.frameworks.checks.shapes import FOUND, HEAD, SILENT
-
-pytest.importorskip("tensorflow")
+from tests.xla.conftest import require
 
 COUNT = """
 import json, sys
@@ -26,6 +25,7 @@ print(json.dumps(counts))
 
 @pytest.fixture(scope="module")
 def traces() -> dict[str, int]:
+    require("tensorflow")
     programs = {name: HEAD + text for name, text in SILENT.items()}
     programs |= {name: HEAD + text for name, (text, _, _) in FOUND.items()}
     run = subprocess.run([sys.executable, "-c", COUNT], input=json.dumps(programs), capture_output=True, text=True)
