@@ -18,7 +18,7 @@ from xlalint.verify.loading import load
 from xlalint.verify.model import Subject
 
 BACKENDS = {"torch": "torch_xla", "tensorflow": "tensorflow", "jax": "jax"}
-BUDGET = 2.0  # seconds for the draws at edges: JAX compiles each operation anew for each shape
+BUDGET = 1.5  # seconds for the draws at edges: JAX compiles each operation anew for each shape
 LONGEST = 10.0  # seconds that a call may take; a loop that waits for a NaN to become small never ends
 
 

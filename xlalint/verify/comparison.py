@@ -223,18 +223,19 @@ class _Comparison:
         if self.pair.equal or self.specs.requires or size_of(draw(self.specs, 0)) > _MOST_JUMPING:
             return []
 
+        until = time.process_time() + _LOOKING
+
         def evaluate(points: Sequence[Values]) -> list[Sequence[Leaf]]:
+            if time.process_time() > until:
+                return []
             draws = [Draw(_JUMPS, -1, values) for values in points]
             own = [range(len(draws))]
             ran = _outcomes(self.pair, self.pair.before, draws, own, self.gradients, effects=False)
             results = (ran[index] for index in own[0])
             return [[*one.outputs.leaves, *one.gradients] for one in results if isinstance(one, Result)]
 
-        until = time.process_time() + _LOOKING
         found: list[Draw] = []
         for one, other in list_ways(self.specs):
-            if time.process_time() > until:
-                break
             for values in find_jump(evaluate, one, other) or ():
                 if "ties" not in self.pair.unlike or not _has_ties(values):
                     found.append(Draw(_JUMPS, -1 - len(found), values))
