@@ -489,6 +489,31 @@ def test_a_pair_that_is_written_out_is_no_loop_of_its_own() -> None:
     assert (finding.frequency, finding.severity) == ("nth-step", "info")
 
 
+TABLES = {
+    "of keys that are written out": ('{"loss": loss, "norm": x.sum()}', "info", "at every n-th step"),
+    "of keys that a loop gives": (
+        "{name: loss for name in args.names}",
+        "warning",
+        "at every n-th step, many times over",
+    ),
+    "with more than is written out": (
+        '{"loss": loss, **args.parts()}',
+        "warning",
+        "at every n-th step, many times over",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "reads", ["for v in parts.values():\n        v.sum().item()", "[v.sum().item() for v in parts.values()]"]
+)
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_a_loop_of_its_own_unless_it_is_written_out(name: str, reads: str) -> None:
+    made, severity, words = TABLES[name]
+    (finding,) = check(in_steps(f"if i % 100 == 0:\n    parts = {made}\n    {reads}"))
+    assert_told(finding, "nth-step", severity, words)
+
+
 def test_a_mask_at_every_nth_step_is_a_warning_since_it_compiles() -> None:
     (finding,) = check(in_steps("if i % 100 == 0:\n    y = torch.relu(loss.expand(8))\n    y = y[y > 0]"))
     assert (finding.code, finding.frequency, finding.severity) == ("XLA201", "nth-step", "warning")
@@ -795,6 +820,82 @@ if __name__ == "__main__":
 
 def test_what_evaluates_under_a_decorator_costs_in_an_evaluation() -> None:
     assert {one.frequency for one in check(QUIET)} == {"evaluation"}
+
+
+WRAPPED = """
+import functools
+
+def quiet(func):
+    {wraps}
+    def wrapped(*args, **kwargs):
+        return func(*args, **kwargs)
+    return wrapped
+
+class Task:
+    {decorator}
+    def train(self, model, optimizer, batches):
+        for x in batches:
+            loss = model(x.to(device)).sum()
+            loss.backward()
+            optimizer.step()
+            {inside}
+        {after}
+"""
+
+
+@pytest.mark.parametrize("wraps", ["@functools.wraps(func)", ""])
+def test_a_decorator_around_a_loop_over_steps_runs_once_for_all_of_them(wraps: str) -> None:
+    for inside, after, often in (("pass", READ, "epoch"), (READ, "pass", "step")):
+        text = WRAPPED.format(wraps=wraps, decorator="@quiet", inside=inside, after=after)
+        told = {finding.frequency for finding in check(text)}
+        assert told == {finding.frequency for finding in check(text.replace("@quiet", ""))} <= {often, "run"}
+
+
+LOOKS = """
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+    def reach(self, x):
+        self(x).backward(torch.ones_like(x))
+        {cleared}
+        return x.grad
+
+def prepare(batches):
+    model = Net()
+    model.reach(next(iter(batches)))
+    return model
+
+def fit(model, optimizer, batches):
+    for epoch in range(100):
+        for x in batches:
+            loss = model(x.to(device)).sum()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+        torch.save(model.state_dict(), "net.pt")
+
+def run(optimizer, batches):
+    fit(prepare(batches).to(device), optimizer, batches)
+
+def main(experiments, optimizer, batches):
+    for one in experiments:
+        run(optimizer, batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cleared", "saved"),
+    [
+        ("self.zero_grad()", "epoch"),
+        ("self.zero_grad(set_to_none=True)", "epoch"),
+        ("optimizer.step()\n        self.zero_grad()", "step"),
+        ("pass", "step"),
+    ],
+)
+def test_gradients_that_are_only_looked_at_are_no_step(cleared: str, saved: str) -> None:
+    told = {finding.code: finding.frequency for finding in check(LOOKS.format(cleared=cleared))}
+    assert told == {"XLA301": "step", "XLA302": saved}
 
 
 EPOCHS = {

@@ -260,7 +260,7 @@ class Roots:
         called.add(context)
         if candidate.tier == 2 and not candidate.drives:
             self._enter_returned(context, called, where)
-        for wrapper in self._wrappers(info, args) if info.ir.decorators else ():
+        for wrapper in self._wrappers(info, args, per_turn) if info.ir.decorators else ():
             if wrapper is not context:
                 why = f"wraps `{info.name}`: {candidate.why}"
                 interpreter.roots.append(RootContext(wrapper, why, tier, candidate.tracer, often, where))
@@ -321,8 +321,8 @@ class Roots:
         """Open a `with` block in which an internal error costs the root of that name, and what of the block was to come."""
         return Contained(self.interpreter, module, name)
 
-    def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...]) -> tuple[Context, ...]:
-        """Return the contexts that a call of a root with these arguments enters through its decorators."""
+    def _wrappers(self, info: FunctionInfo, args: tuple[Value, ...], per_turn: bool) -> tuple[Context, ...]:
+        """Return the contexts that a call of a root with these arguments enters through its decorators; `per_turn` as `Context` says."""
         value = self.interpreter.decorators.apply(info)
         if not isinstance(value, Function) or value.info is info:
             return ()
@@ -333,6 +333,7 @@ class Roots:
             elif param.kind == "k":
                 given.keywords[param.name] = arg
         frame = self.interpreter.module_frame(info.module)
+        frame.context.per_turn = per_turn
         self.interpreter.call_function(frame, value, given, 0)
         return tuple(frame.context.calls)
 

@@ -263,7 +263,11 @@ def _loops_of_each_turn(statements: Iterable[ir.Statement]) -> Iterator[Loop]:
 
 def goes_over_table(loop: Loop) -> bool:
     """Return whether a loop goes over what a table holds: a few turns."""
-    over = loop.iterable if isinstance(loop, ir.For) else None
+    return isinstance(loop, ir.For) and lists_table(loop.iterable)
+
+
+def lists_table(over: ir.Node) -> bool:
+    """Return whether an expression lists what a table holds: `table.items()`."""
     return isinstance(over, ir.Call) and not over.args and last_name(over.func) in ("items", "keys", "values")
 
 

@@ -115,11 +115,21 @@ class DrivenBody:
             return Role.STEPS if self._is_step(own - {_TAKEN}) or _TAKEN not in own else Role.PASSES
         if self.drives():
             return Role.LOOPS
-        if not own.isdisjoint(self._words.gradients):
+        looks = self._clears and self._discards_gradients()
+        if not (looks or own.isdisjoint(self._words.gradients)):
             return Role.BACKWARD
-        if not own.isdisjoint(self._words.steps):
+        if not (looks or own.isdisjoint(self._words.steps)):
             return Role.OPTIMIZES
         return Role.LEADS if self._calls.loops else Role.NONE
+
+    def _discards_gradients(self) -> bool:
+        """Return whether the body, which steps no optimizer, clears the gradients after it has gone backward: it only looks at them."""
+        after = False
+        for name in self._effects(self._body):
+            after |= name in self._words.gradients
+            if after and name in self._words.clears:
+                return True
+        return False
 
     def trains_in_loop(self) -> bool:
         """Return whether each turn of a loop takes a whole step of training."""

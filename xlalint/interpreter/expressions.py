@@ -40,6 +40,7 @@ from xlalint.abstract.values import (
 from xlalint.analysis.hazard import Confidence
 from xlalint.interpreter.builtin_calls import element_of, is_text, report_format, report_iteration, report_percent
 from xlalint.interpreter.device_loops import MOVING, find_models, models_of
+from xlalint.interpreter.dispatch_loops import lists_table
 from xlalint.interpreter.frame import _EVAL, Frame
 from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolong
@@ -674,7 +675,7 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
             test(frame, condition, TENSOR_TERNARY)
             assume(frame, condition, True)
     rate = frame.loops.rate
-    if not all(type(generator.iterable) is ir.Display for generator in node.generators):
+    if not all(type(one.iterable) is ir.Display or goes_over_written(frame, one.iterable) for one in node.generators):
         frame.loops.rate = rate.in_loop()
     key = frame.eval(node.key) if node.key is not None else None
     element = frame.eval(node.element)
@@ -691,6 +692,14 @@ def comprehension(frame: Frame, node: ir.Comprehension) -> Value:
         return mapping((), element)
     kind = "iter" if node.kind == "generator" else node.kind
     return sequence(kind, items if kind != "set" else None, join_all(items) if items else element)
+
+
+def goes_over_written(frame: Frame, over: ir.Node) -> bool:
+    """Return whether something goes over a table whose keys the program writes out, as a few metrics: `totals.items()`."""
+    if type(over) is not ir.Call or type(over.func) is not ir.Attr or not lists_table(over):
+        return False
+    table = frame.eval(over.func.value)
+    return type(table) is Mapping and bool(table.items) and table.rest is NEVER
 
 
 def lambda_(frame: Frame, node: ir.Lambda) -> Value:

@@ -50,7 +50,7 @@ from xlalint.interpreter.device_loops import (
 )
 from xlalint.interpreter.dispatch_loops import is_innermost
 from xlalint.interpreter.drivers import DrivenBody
-from xlalint.interpreter.expressions import binary_value, store_subscript, test
+from xlalint.interpreter.expressions import binary_value, goes_over_written, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, device_tensor, is_on_host, join_into
 from xlalint.interpreter.frame_state import LoopTurns
 from xlalint.interpreter.loop_names import names_taken_over, table_rewritten
@@ -456,9 +456,11 @@ def _forget_counts(frame: Frame, node: Loop) -> None:
 
 
 def _takes_few(frame: Frame, node: Loop) -> bool:
-    """Return whether a loop counts to a number that is known and small, whatever name it has."""
-    if type(node) is not ir.For or type(node.iterable) is not ir.Call or path_of(node.iterable.func) != "range":
+    """Return whether a loop counts to a number that is known and small, whatever name it has, or goes over a table that is written out."""
+    if type(node) is not ir.For or type(node.iterable) is not ir.Call:
         return False
+    if path_of(node.iterable.func) != "range":
+        return goes_over_written(frame, node.iterable)
     last = node.iterable.args[-1] if len(node.iterable.args) == 1 else None
     return isinstance(last, (ir.Name, ir.Attr)) and counts_to_few(frame.eval(last))
 

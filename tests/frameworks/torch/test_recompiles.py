@@ -36,6 +36,13 @@ SILENT = {
         self.step += 1
         return x * self.step + y / (self.step + 1) - 0.9 ** self.step
         """,
+    "a drawn number of turns that fill an array": """
+        n = random.randint(1, 5)
+        found = np.zeros(9)
+        for i in range(n):
+            found[i] = np.random.choice(self.words[i : i + 4])
+        return x
+        """,
     "a drawn number of turns that draw numbers": """
         angles, low = [], np.random.uniform(0, 1)
         n = np.random.randint(4, 12)
@@ -156,6 +163,27 @@ FOUND = {
         for _ in range(n):
             parts = [*parts, parts[-1] * 2]
         return sum(parts)
+        """,
+        ["XLA403"],
+    ),
+    "a drawn number of turns that fill a tensor": (
+        """
+        n = random.randint(1, 5)
+        found = torch.zeros_like(x)
+        for i in range(n):
+            found[i] = x[i] * 2
+        return found
+        """,
+        ["XLA403"],
+    ),
+    "a drawn number of turns that fill an array beside a tensor": (
+        """
+        n = random.randint(1, 5)
+        found = np.zeros(9)
+        for i in range(n):
+            found[i] = 2
+            x = x * 2
+        return x
         """,
         ["XLA403"],
     ),

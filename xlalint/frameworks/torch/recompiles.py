@@ -313,7 +313,7 @@ def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
     counter = node.iterable
     if not (type(counter) is ir.Call and type(counter.func) is ir.Name and counter.func.id == "range"):
         return
-    if all(isinstance(statement, (ir.Eval, ir.Raise)) for statement in node.body):
+    if all(isinstance(statement, (ir.Eval, ir.Raise)) or _fills_array(frame, statement) for statement in node.body):
         return
     for bound in counter.args:
         if isinstance(bound, (ir.Name, ir.Attr)) and changes(frame.eval(bound)):
@@ -321,6 +321,14 @@ def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
                 detail = "each iteration of the loop is part of the graph"
                 frame.note("XLA403", position(bound), "torch", spelling(bound), detail)
             return
+
+
+def _fills_array(frame: Frame, statement: ir.Statement) -> bool:
+    """Return whether a statement gives elements of NumPy arrays their values: a tensor would be read for that, which is told there."""
+    if type(statement) is not ir.Assign or not all(type(target) is ir.Sub for target in statement.targets):
+        return False
+    filled = [frame.eval(target.value) for target in statement.targets if type(target) is ir.Sub]
+    return all(type(value) is Tensor and value.framework == ARRAYS for value in filled)
 
 
 def _may_compute(frame: Frame, loop: ir.For) -> bool:
