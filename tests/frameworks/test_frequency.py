@@ -489,6 +489,48 @@ def test_a_pair_that_is_written_out_is_no_loop_of_its_own() -> None:
     assert (finding.frequency, finding.severity) == ("nth-step", "info")
 
 
+ASKED = """
+def look(model, held_out):
+    {loop}
+        with torch.no_grad():
+            y = model(x.to(device))
+    return y.sum().item()
+
+def main(sizes, load):
+    model = nn.Linear(4, 4).to(device)
+    model.eval()
+    for x in sizes:
+        look(model, load(x))
+"""
+
+
+def test_what_an_evaluation_reads_at_its_end_it_reads_once_however_many_there_are() -> None:
+    (of_steps,) = check(ASKED.format(loop="for _ in range(held_out):"))
+    assert_told(of_steps, "evaluation", "warning", "at every step of an evaluation")
+    assert check(ASKED.format(loop="for x in held_out:")) == []
+
+
+SAVES = """
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+    def save(self, path):
+        torch.save(self.state_dict(), path)
+
+    def copy(self):
+        return self.state_dict()["w"].cpu()
+"""
+
+
+def test_what_saves_a_model_as_often_as_somebody_likes_does_so_seldom() -> None:
+    assert [(one.frequency, one.severity) for one in check(SAVES)] == [("call", "info"), ("call", "warning")]
+    saved = [
+        one for one in check(SAVES + in_steps("model = Net()\nmodel.save('net.pt')")) if "state_dict()`" in one.message
+    ]
+    assert [(one.frequency, one.severity) for one in saved] == [("step", "warning")]
+
+
 TABLES = {
     "of keys that are written out": ('{"loss": loss, "norm": x.sum()}', "info", "at every n-th step"),
     "of keys that a loop gives": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.analysis.hazard import Frequency
+from xlalint.rules.variants import SAVED
 
 if TYPE_CHECKING:
     from xlalint.analysis.hazard import Hazard
@@ -49,4 +50,6 @@ def is_occasional(hazard: Hazard, rule: Rule, target: str) -> bool:
     if hazard.frequency <= Frequency.EPOCH:
         return True
     told = any(key.partition(":")[0] == target for key, _ in hazard.severity)
+    if hazard.variant == SAVED and hazard.frequency is Frequency.CALL:
+        return not told
     return not told and any(hazard.frequency <= most for trait, most in _SELDOM.items() if trait in rule.traits)

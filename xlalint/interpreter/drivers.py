@@ -68,12 +68,13 @@ _WORDS = {Role.OPTIMIZES: _STEPPED, Role.BACKWARD: _BACKWARD, Role.PASSES: _TAKE
 
 class Calls(NamedTuple):
     """Calls of a body, by how their callees are spelled: the words for what each does, and those that lead to loops over steps; with
-    `passes`, those of which each loop goes over batches.
+    `passes`, those of which each loop goes over batches. `evaluating` are those that are given a model and run it over data.
     """
 
     words: Mapping[str, frozenset[str]] = MappingProxyType({})
     loops: frozenset[str] = frozenset()
     passes: frozenset[str] = frozenset()
+    evaluating: frozenset[str] = frozenset()
 
 
 _NO_CALLS = Calls()
@@ -164,7 +165,19 @@ class DrivenBody:
     def evaluates(self) -> bool:
         """Return whether the body sets a model to evaluate, or is given one to run, and then runs it in a loop."""
         models = self._run | find_owners(self._body, self._words.evaluates)
-        return bool(models) and any(_runs(loop, models) or self._uses(loop) for loop in _all_loops(self._body))
+        return bool(models) and any(self._runs(loop, models) or self._uses(loop) for loop in _all_loops(self._body))
+
+    def evaluates_data(self) -> bool:
+        """Return whether all loops of the body that run a model it is given go over data: each call is an evaluation, not a step of one."""
+        running = [loop for loop in _all_loops(self._body) if self._runs(loop, self._run)]
+        return bool(running) and all(map(goes_over_data, running))
+
+    def _runs(self, loop: Loop, models: Set[str]) -> bool:
+        """Return whether a loop calls a model, or a function that is given it and no evaluation, and not only a loop in it does."""
+        rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
+        calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))
+        called = (one for one in calls if _path_of_callee(one.func) not in self._calls.evaluating)
+        return any(path_of(part) in models for one in called for part in (one.func, *_given_to(one)))
 
     def _uses(self, loop: Loop) -> bool:
         """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate, or is given to run:
@@ -199,7 +212,7 @@ class DrivenBody:
         if self._at_once:
             return True
         steps = not self._words.steps.isdisjoint(self._effects(loop.body)) or self._iterates(loop) or self._acts(loop)
-        return steps or _runs(loop, self._run | find_owners(self._body, self._words.models)) or self._uses(loop)
+        return steps or self._runs(loop, self._run | find_owners(self._body, self._words.models)) or self._uses(loop)
 
     def frequency(self, loop: Loop, *, evaluates: bool) -> Frequency:
         """Return how often the turns come of a loop that takes steps: those of running a model, in what trains or `evaluates` one, are an
@@ -523,6 +536,7 @@ class Drivers:
             )
             told += [(path, name, f"{callee} {sorted(words)}") for callee, words in found.words.items()]
             told += [(path, name, f"{callee} {callee in found.passes}") for callee in found.loops]
+            told += [(path, name, f"{callee} evaluates") for callee in found.evaluating]
         told += [(module.path, "", "") for module in self._without_device]
         told += [(module.path, "", "with a device") for module in self._with_device]
         told += [(info.module.path, info.ir.qualname, "repeated") for info in self._repeated]
@@ -587,11 +601,14 @@ class Drivers:
             self._with_device = driving - self._without_device
             self._scripted = any(not module.package for module in self._with_device)
             self._packages_with_device = frozenset(map(_top_package, self._with_device)) - {""}
-            for module in modules:
-                self._find_given(module)
+            handed = [one for module in modules for one in self._find_given(module)]
+            for holder, path, callee in handed:
+                if self._body_of(callee).evaluates_data():
+                    known = self._calls.get(holder, _NO_CALLS)
+                    self._calls[holder] = known._replace(evaluating=known.evaluating | {path})
 
-    def _find_given(self, module: ModuleInfo) -> None:
-        """Note the parameters of functions that a module's code gives models which it sets to evaluate."""
+    def _find_given(self, module: ModuleInfo) -> Iterator[tuple[FunctionInfo | ModuleInfo, str, FunctionInfo]]:
+        """Note the parameters of functions that a module's code gives models which it sets to evaluate; list who calls them, and how."""
         words = self.words.evaluates
         holders: list[FunctionInfo | None] = [one for one in module.functions if not words.isdisjoint(one.ir.calls)]
         if not words.isdisjoint(module.unit.calls):
@@ -603,6 +620,7 @@ class Drivers:
                 if isinstance(one, ir.Call) and any(path_of(part) in models for part in _given_to(one)):
                     for callee in self._callees(module, holder, one.func):
                         self._given.setdefault(callee, set()).update(_names_given(callee, one, models))
+                        yield holder or module, _path_of_callee(one.func), callee
 
     def _find_repeated(self) -> None:
         """Find what loops that act in an environment call, and all the loops over steps that this leads to."""
@@ -1093,13 +1111,6 @@ def _starts_at(index: ir.Node, count: str) -> bool:
     """Return whether an index is a count, or a slice that begins there."""
     first = index.lower if type(index) is ir.Slice else index
     return type(first) is ir.Name and first.id == count
-
-
-def _runs(loop: Loop, models: Set[str]) -> bool:
-    """Return whether a loop calls a model, or a function that is given it, and not only a loop in it does."""
-    rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
-    calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))
-    return any(path_of(part) in models for one in calls for part in (one.func, *_given_to(one)))
 
 
 def _runs_own(method: FunctionInfo, models: Set[str]) -> bool:

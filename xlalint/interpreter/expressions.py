@@ -499,13 +499,13 @@ _OTHER_DEVICES: Final = frozenset(("mps", "npu", "hpu", "xpu", "mlu", "musa", "v
 
 
 def _never_xla(frame: Frame, kind: Value, name: Value) -> bool:
-    """Return whether a device's type is compared with that of a device which XLA does not drive.
+    """Return whether the type of an accelerator is compared with that of a device which XLA does not drive.
 
-    CUDA's is `torch.compile`'s as well.
+    CUDA's and the CPU's are `torch.compile`'s as well.
     """
     if not (isinstance(kind, Host) and kind.type == "accelerator" and isinstance(name, Const)):
         return False
-    return name.value in _OTHER_DEVICES or (name.value == "cuda" and frame.module.taught.tracks_place)
+    return name.value in _OTHER_DEVICES or (name.value in ("cuda", "cpu") and frame.module.taught.tracks_place)
 
 
 def host_text(value: Value) -> bool:

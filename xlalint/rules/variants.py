@@ -64,6 +64,9 @@ FULLGRAPH: Final = "fullgraph"
 COMPILED: Final = "compiled"
 """The compiler of the traced graph raises an exception, which run by itself it does not."""
 
+SAVED: Final = "save"
+"""It is written to a file: what does so saves a model now and then, unless a loop shows that it does at each step."""
+
 ANY_GRAPH = frozenset((NO_AUTOGRAPH, FORMAT, VARIABLE))
 """What fails while a graph is recorded, whatever is to run it."""
 

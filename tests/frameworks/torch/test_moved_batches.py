@@ -207,12 +207,16 @@ LOADED = {
     "of a batch that a loop takes": "for batch in loader:\n"
     "        model(batch[0].cuda())\n        labels = batch[1]\n        kept.append(labels.cpu())",
     "of a pair": "for x, labels in loader:\n        model(x.cuda())\n        kept.append(labels.cpu())",
+    "of a batch that is counted": "for i, batch in enumerate(loader):\n"
+    "        x, labels = batch['x'].cuda(), batch['y'].detach().cpu()\n        kept.append(labels)",
     "of the next batch": "batches = iter(loader)\n    for _ in range(len(loader)):\n        batch = next(batches)\n"
     "        model(batch[0].cuda())\n        labels = batch[1]\n        kept.append(labels.cpu())",
 }
 LOADED_AND_MOVED = {
     "of a batch that is moved": "for batch in loader:\n"
     "        x, labels = batch[0].cuda(), batch[1].cuda()\n        kept.append(labels.cpu())",
+    "of a batch that is counted and moved": "for i, batch in enumerate(loader):\n"
+    "        x, labels = batch['x'].cuda(), batch['y'].cuda()\n        kept.append(labels.cpu())",
     "of the next batch that is moved": "batches = iter(loader)\n    for _ in range(len(loader)):\n        batch = next(batches)\n"
     "        x, labels = batch[0].cuda(), batch[1].cuda()\n        kept.append(labels.cpu())",
     "of a batch of which nothing is moved": "for batch in loader:\n        labels = batch[1]\n        kept.append(labels.cpu())",

@@ -20,7 +20,7 @@ from xlalint.abstract.values import (
     tensor,
 )
 from xlalint.frameworks.checks.library_names import DATA_LOADER
-from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.device_loops import find_source, last_name
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.library_calls import dtype_of
 from xlalint.interpreter.loop_names import names_bound
@@ -52,7 +52,7 @@ def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> di
     That is so of loops over `steps`, and of those over what surely is a loader of the host's.
     """
     module = frame.module
-    if not steps and not _loads_on_host(frame, iterable):
+    if not steps and not _loads_on_host(frame, loop, iterable):
         return {}
     if not module.taught.tracks_place or _may_prepare(module):
         return {}
@@ -69,9 +69,12 @@ def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> di
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
-def _loads_on_host(frame: Frame, iterable: Value) -> bool:
-    """Return whether an iterable surely is a loader that leaves its batches where they are: none that a library has prepared."""
-    loads = isinstance(iterable, LibraryInstance) and iterable.name in DATA_LOADER
+def _loads_on_host(frame: Frame, loop: ir.For, iterable: Value) -> bool:
+    """Return whether a loop goes over what surely is a loader that leaves its batches where they are, or counts these: none that a library
+    has prepared."""
+    source = find_source(loop)
+    loader = frame.eval(source) if source is not loop.iterable and type(source) in (ir.Name, ir.Attr) else iterable
+    loads = isinstance(loader, LibraryInstance) and loader.name in DATA_LOADER
     return loads and not frame.interpreter.some_module.of(_may_prepare)
 
 
