@@ -505,9 +505,11 @@ def main(sizes, load):
 
 
 def test_what_an_evaluation_reads_at_its_end_it_reads_once_however_many_there_are() -> None:
-    (of_steps,) = check(ASKED.format(loop="for _ in range(held_out):"))
-    assert_told(of_steps, "evaluation", "warning", "at every step of an evaluation")
-    assert check(ASKED.format(loop="for x in held_out:")) == []
+    for text in (ASKED, ASKED.replace("model(x", "model.sample(x")):
+        (of_steps,) = check(text.format(loop="for _ in range(held_out):"))
+        assert_told(of_steps, "evaluation", "warning", "at every step of an evaluation")
+        for loop in ("for x in held_out:", "for x in held_out:\n      for _ in range(9):"):
+            assert check(text.format(loop=loop)) == []
 
 
 SAVES = """

@@ -168,8 +168,13 @@ class DrivenBody:
         return bool(models) and any(self._runs(loop, models) or self._uses(loop) for loop in _all_loops(self._body))
 
     def evaluates_data(self) -> bool:
-        """Return whether all loops of the body that run a model it is given go over data: each call is an evaluation, not a step of one."""
-        running = [loop for loop in _all_loops(self._body) if self._runs(loop, self._run)]
+        """Return whether all loops of the body in which a model runs that it is given go over data: each call is an evaluation, and no
+        step of one."""
+        running = [
+            loop
+            for loop in _loops(self._body)
+            if any(self._runs(one, self._run) or self._uses(one) for one in (loop, *_all_loops(loop.body)))
+        ]
         return bool(running) and all(map(goes_over_data, running))
 
     def _runs(self, loop: Loop, models: Set[str]) -> bool:
