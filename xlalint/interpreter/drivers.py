@@ -612,9 +612,10 @@ class Drivers:
                     known = self._calls.get(holder, _NO_CALLS)
                     self._calls[holder] = known._replace(evaluating=known.evaluating | {path})
 
-    def _find_given(self, module: ModuleInfo) -> Iterator[tuple[FunctionInfo | ModuleInfo, str, FunctionInfo]]:
-        """Note the parameters of functions that a module's code gives models which it sets to evaluate; list who calls them, and how."""
+    def _find_given(self, module: ModuleInfo) -> list[tuple[FunctionInfo | ModuleInfo, str, FunctionInfo]]:
+        """Note the parameters of functions that a module's code gives models which it sets to evaluate; return who calls them, and how."""
         words = self.words.evaluates
+        handed: list[tuple[FunctionInfo | ModuleInfo, str, FunctionInfo]] = []
         holders: list[FunctionInfo | None] = [one for one in module.functions if not words.isdisjoint(one.ir.calls)]
         if not words.isdisjoint(module.unit.calls):
             holders.append(None)
@@ -625,7 +626,8 @@ class Drivers:
                 if isinstance(one, ir.Call) and any(path_of(part) in models for part in _given_to(one)):
                     for callee in self._callees(module, holder, one.func):
                         self._given.setdefault(callee, set()).update(_names_given(callee, one, models))
-                        yield holder or module, _path_of_callee(one.func), callee
+                        handed.append((holder or module, _path_of_callee(one.func), callee))
+        return handed
 
     def _find_repeated(self) -> None:
         """Find what loops that act in an environment call, and all the loops over steps that this leads to."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from xlalint.interpreter.device_loops import last_name
+from xlalint.interpreter.dispatch_loops import lists_table
 from xlalint.interpreter.rates import ALWAYS
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 LoopKind = Literal["", "for", "while", "endless"]
 """The kind of a loop on host values; "endless" is `while` on what is known to be true."""
-
-
-_LISTING: Final = frozenset(("items", "keys", "values"))
 
 
 class Scope:
@@ -81,9 +79,7 @@ class LoopTurns:
             outer = outer.around
         if outer.calls is None:
             called = [one for one in ir.walk(outer.loop.body) if isinstance(one, ir.Call)]
-            tables = {
-                path_of(one.func.value) for one in called if isinstance(one.func, ir.Attr) and one.func.name in _LISTING
-            }
+            tables = {path_of(one.func.value) for one in called if isinstance(one.func, ir.Attr) and lists_table(one)}
             outer.calls = frozenset([last_name(one.func) for one in called if not _tells_of(one, tables)])
         return outer.calls
 
