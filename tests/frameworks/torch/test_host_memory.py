@@ -269,3 +269,33 @@ def advantages(value, n):
 def test_what_fills_an_array_is_on_the_host(index: str, then: str, codes: list[str], findings: Findings) -> None:
     text = STEP + FILL.format(index=index, then=then)
     assert [code for code, _ in findings(text, "torch_xla") if code == "XLA302"] == codes
+
+
+SHOWN = """
+import torch
+{}
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        shown = torch.matmul(x, x)
+        return shown{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "read", "codes"),
+    [
+        ("", ".numpy()", ["XLA302"]),
+        ("import numpy", ".detach().numpy()", ["XLA302"]),
+        ("import lightning", ".numpy()", []),
+        ("import pytorch_lightning as pl", ".detach().numpy()", []),
+        ("import lightning", ".cpu().numpy()", ["XLA302"]),
+        ("import lightning", ".sum().item()", ["XLA301"]),
+        ("import lightning", ".numpy(force=True)", ["XLA302"]),
+    ],
+)
+def test_what_gives_an_array_at_once_where_a_library_trains_on_what_is_there(
+    imported: str, read: str, codes: list[str], findings: Findings
+) -> None:
+    assert [code for code, _ in findings(SHOWN.format(imported, read), "torch_xla")] == codes

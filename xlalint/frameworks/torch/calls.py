@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.frameworks.torch import distributions
 from xlalint.frameworks.torch.cuda_devices import lacks_one
+from xlalint.frameworks.torch.shown_target import trains_by_library
 from xlalint.frameworks.torch.tpu_tensors import is_on_tpu
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.builtin_calls import element_of
@@ -222,13 +223,15 @@ def _is_refused(call: LibraryCall, spec: Spec) -> bool:
 def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     """Return whether a call shows a tensor to be in host memory: on a GPU, and on a TPU, it raises without `.cpu()`.
 
-    So it is, whatever else says what the tensor is, in a program whose steps run on a device; and where nothing says it, of `x.numpy()`.
+    So it is, whatever else says what the tensor is, in a program whose steps run on a device, or which a library trains on one; and where
+    nothing says it, of `x.numpy()`.
     """
     given = _list_converted(call) if spec.variant == "numpy" else []
     found = [one for value, _ in given for one in tensors(value) if one.framework == "torch"]
     drivers, module = call.frame.interpreter.drivers, call.frame.module
     unsaid = call.receiver is not None and not any(one.sure for one in found) and not drivers.names_no_device(module)
-    if not unsaid and not drivers.names_device(module):
+    on_device = drivers.names_device(module) or call.frame.interpreter.some_module.of(trains_by_library)
+    if not (unsaid or on_device):
         return False
     for _, node in given:
         _keep_in_host_memory(call.frame, node)

@@ -22,7 +22,9 @@ _OLD: Final = "torch_xla"
 _OF_OLD: Final = frozenset((_OLD, "torch_neuronx"))
 _PINS: Final = {"torch-tpu": _NEW, "torch-xla": _OLD, "torch-neuronx": _OLD}
 _BEGAN: Final = (2, 11)
-_TRAINERS: Final = frozenset(("lightning", "pytorch_lightning", "lightning_fabric"))
+_TRAINERS: Final = frozenset(
+    ("lightning", "pytorch_lightning", "lightning_fabric")
+)  # they take the accelerator that is there
 _VARIABLES: Final = (b"PJRT_DEVICE", b"XRT_TPU_CONFIG")
 
 
@@ -52,9 +54,14 @@ def find_pinned(requirements: Iterable[str], release: tuple[int, ...]) -> str:
     return _OLD if release and release < _BEGAN else ""
 
 
+def trains_by_library(module: ModuleInfo) -> bool:
+    """Return whether a module imports a library that trains on whatever accelerator is there."""
+    return not _TRAINERS.isdisjoint(module.packages)
+
+
 def _trains_by_xla(module: ModuleInfo) -> bool:
     """Return whether a module makes a trainer of Lightning's for TPUs, which is torch_xla's: `Trainer(accelerator="tpu")`."""
-    if _TRAINERS.isdisjoint(module.packages) or not any(
+    if not trains_by_library(module) or not any(
         b"accelerator" in body for body in (module.unit.body, *(info.ir.body for info in module.functions))
     ):
         return False
@@ -67,4 +74,4 @@ def _trains_by_xla(module: ModuleInfo) -> bool:
     )
 
 
-__all__ = ["find_pinned", "find_target", "find_tpu"]
+__all__ = ["find_pinned", "find_target", "find_tpu", "trains_by_library"]
