@@ -512,6 +512,28 @@ def test_what_an_evaluation_reads_at_its_end_it_reads_once_however_many_there_ar
             assert check(text.format(loop=loop)) == []
 
 
+SEVERAL_LOADERS = """
+def validate(model, loaders, kind):
+    model.eval()
+    for name, loader in loaders.items():
+        {block}
+            for i, x in enumerate(loader):
+                y = model(x.to(device))
+                {read}
+"""
+
+
+@pytest.mark.parametrize("block", ["if kind == name:", "with torch.no_grad():", "try:"])
+def test_steps_of_an_evaluation_are_counted_by_their_own_loop_wherever_it_stands(block: str) -> None:
+    end = "\n        finally:\n            pass" if block == "try:" else ""
+    (every,) = check(SEVERAL_LOADERS.format(block=block, read="y.sum().item()") + end)
+    assert_told(every, "evaluation", "warning", "at every step of an evaluation")
+    (nth,) = check(
+        SEVERAL_LOADERS.format(block=block, read="if i % 100 == 0:\n                    y.sum().item()") + end
+    )
+    assert_told(nth, "nth-step", "info", "at every n-th step")
+
+
 SAVES = """
 class Net(nn.Module):
     def forward(self, x):

@@ -179,8 +179,8 @@ class DrivenBody:
 
     def _runs(self, loop: Loop, models: Set[str]) -> bool:
         """Return whether a loop calls a model, or a function that is given it and no evaluation, and not only a loop in it does."""
-        rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
-        calls = (one for one in ir.walk(tuple(rest)) if isinstance(one, ir.Call))
+        own = tuple(_plain_statements(loop.body, nested=False))
+        calls = (one for one in ir.walk(own) if isinstance(one, ir.Call))
         called = (one for one in calls if _path_of_callee(one.func) not in self._calls.evaluating)
         return any(path_of(part) in models for one in called for part in (one.func, *_given_to(one)))
 
@@ -188,8 +188,8 @@ class DrivenBody:
         """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate, or is given to run:
         `net.generate(x)`."""
         models = (self._run | find_owners(self._body, self._words.evaluates)) - {self._receiver}
-        rest = (one for one in loop.body if not isinstance(one, (ir.For, ir.While)))
-        called = (one.func for one in ir.walk(tuple(rest)) if models and isinstance(one, ir.Call))
+        own = tuple(_plain_statements(loop.body, nested=False))
+        called = (one.func for one in ir.walk(own) if models and isinstance(one, ir.Call))
         return any(
             isinstance(func, ir.Attr) and func.name not in self._words.keeping and path_of(func.value) in models
             for func in called
