@@ -50,6 +50,5 @@ def is_occasional(hazard: Hazard, rule: Rule, target: str) -> bool:
     if hazard.frequency <= Frequency.EPOCH:
         return True
     told = any(key.partition(":")[0] == target for key, _ in hazard.severity)
-    if hazard.variant == SAVED and hazard.frequency is Frequency.CALL:
-        return not told
-    return not told and any(hazard.frequency <= most for trait, most in _SELDOM.items() if trait in rule.traits)
+    seldom = any(hazard.frequency <= most for trait, most in _SELDOM.items() if trait in rule.traits)
+    return not told and (seldom or (hazard.variant == SAVED and hazard.frequency is Frequency.CALL))

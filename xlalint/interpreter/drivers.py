@@ -116,12 +116,9 @@ class DrivenBody:
             return Role.STEPS if self._is_step(own - {_TAKEN}) or _TAKEN not in own else Role.PASSES
         if self.drives():
             return Role.LOOPS
-        looks = self._clears and self._discards_gradients()
-        if not (looks or own.isdisjoint(self._words.gradients)):
-            return Role.BACKWARD
-        if not (looks or own.isdisjoint(self._words.steps)):
-            return Role.OPTIMIZES
-        return Role.LEADS if self._calls.loops else Role.NONE
+        if own.isdisjoint(self._words.steps) or (self._clears and self._discards_gradients()):
+            return Role.LEADS if self._calls.loops else Role.NONE
+        return Role.OPTIMIZES if own.isdisjoint(self._words.gradients) else Role.BACKWARD
 
     def _discards_gradients(self) -> bool:
         """Return whether the body, which steps no optimizer, clears the gradients after it has gone backward: it only looks at them."""
@@ -179,17 +176,14 @@ class DrivenBody:
 
     def _runs(self, loop: Loop, models: Set[str]) -> bool:
         """Return whether a loop calls a model, or a function that is given it and no evaluation, and not only a loop in it does."""
-        own = tuple(_plain_statements(loop.body, nested=False))
-        calls = (one for one in ir.walk(own) if isinstance(one, ir.Call))
-        called = (one for one in calls if _path_of_callee(one.func) not in self._calls.evaluating)
+        called = (one for one in _calls_of(loop) if _path_of_callee(one.func) not in self._calls.evaluating)
         return any(path_of(part) in models for one in called for part in (one.func, *_given_to(one)))
 
     def _uses(self, loop: Loop) -> bool:
         """Return whether a loop itself calls a method of its own of a model that the body sets to evaluate, or is given to run:
         `net.generate(x)`."""
         models = (self._run | find_owners(self._body, self._words.evaluates)) - {self._receiver}
-        own = tuple(_plain_statements(loop.body, nested=False))
-        called = (one.func for one in ir.walk(own) if models and isinstance(one, ir.Call))
+        called = (one.func for one in _calls_of(loop)) if models else ()
         return any(
             isinstance(func, ir.Attr) and func.name not in self._words.keeping and path_of(func.value) in models
             for func in called
@@ -1146,6 +1140,12 @@ def _plain_statements(
                 yield statement
         elif nested or not isinstance(statement, (ir.For, ir.While)) or _calls_each(statement):
             yield from _plain_statements(inner, nested, but)
+
+
+def _calls_of(loop: Loop) -> Iterator[ir.Call]:
+    """The calls of a loop's own statements, those in loops within left out."""
+    own = tuple(_plain_statements(loop.body, nested=False))
+    return (one for one in ir.walk(own) if isinstance(one, ir.Call))
 
 
 def _loops(statements: Iterable[ir.Statement]) -> Iterator[Loop]:

@@ -761,9 +761,9 @@ class Frame:
         if any(asks_when(one, around) or lets_first_in(one, counters) for one in asked):
             return True
         bounded = around if turn is None else around._replace(counters=counters | names_bounded(turn.loop))
-        body = body_of(self)
-        if any(asks_object(one, body, bounded) for one in asked):
+        if any(asks_object(one, self._assigned_once, bounded) for one in asked):
             return True
+        body = body_of(self)
         return any(asks_clock(test, body) for test in tests)
 
     def _assigned_once(self, node: ir.Node) -> ir.Node:

@@ -647,14 +647,14 @@ def _weighs_count(node: object, counting: Collection[str], receiver: str) -> boo
     return bool(receiver) and any(type(one) is ir.Attr and path_of(one.value) == receiver for one in ir.walk(against))
 
 
-def asks_object(test: ir.Node, body: tuple[ir.Statement, ...], around: Counting) -> bool:
+def asks_object(test: ir.Node, assigned: Callable[[ir.Node], ir.Node], around: Counting) -> bool:
     """Return whether a condition, or a part of it, asks an object of a library's class that was made before, and tells it the count:
-    `log = Every(100)`, `if log(step):`."""
+    `log = Every(100)`, `if log(step):`. `assigned` gives what a name is assigned once."""
     if type(test) is ir.Bool:
-        return any(asks_object(one, body, around) for one in test.values)
+        return any(asks_object(one, assigned, around) for one in test.values)
     if type(test) is not ir.Call or type(test.func) is not ir.Name or test.keywords:
         return False
-    made = assigned_once(test.func, body)
+    made = assigned(test.func)
     if type(made) is not ir.Call or not last_name(made.func)[:1].isupper() or len(test.args) != 1:
         return False
     told = test.args[0]

@@ -236,6 +236,8 @@ class _Comparison:
 
         found: list[Draw] = []
         for one, other in list_ways(self.specs):
+            if time.process_time() > until:
+                break
             for values in find_jump(evaluate, one, other) or ():
                 if "ties" not in self.pair.unlike or not _has_ties(values):
                     found.append(Draw(_JUMPS, -1 - len(found), values))

@@ -226,12 +226,14 @@ def _is_in_host_memory(call: LibraryCall, spec: Spec) -> bool:
     So it is, whatever else says what the tensor is, in a program whose steps run on a device, or which a library trains on one; and where
     nothing says it, of `x.numpy()`.
     """
-    given = _list_converted(call) if spec.variant == "numpy" else []
+    if spec.variant != "numpy":
+        return False
+    given = _list_converted(call)
     found = [one for value, _ in given for one in tensors(value) if one.framework == "torch"]
     drivers, module = call.frame.interpreter.drivers, call.frame.module
     unsaid = call.receiver is not None and not any(one.sure for one in found) and not drivers.names_no_device(module)
-    on_device = drivers.names_device(module) or call.frame.interpreter.some_module.of(trains_by_library)
-    if not (unsaid or on_device):
+    trains = call.frame.interpreter.some_module
+    if not (unsaid or drivers.names_device(module) or trains.of(trains_by_library)):
         return False
     for _, node in given:
         _keep_in_host_memory(call.frame, node)

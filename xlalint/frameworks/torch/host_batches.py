@@ -52,9 +52,9 @@ def find_unmoved(frame: Frame, loop: ir.For, iterable: Value, steps: bool) -> di
     That is so of loops over `steps`, and of those over what surely is a loader of the host's.
     """
     module = frame.module
-    if not steps and not _loads_on_host(frame, loop, iterable):
-        return {}
     if not module.taught.tracks_place or _may_prepare(module):
+        return {}
+    if not steps and not _loads_on_host(frame, loop, iterable):
         return {}
     if frame.interpreter.annotations.framework(module) != "torch":
         return {}

@@ -325,9 +325,9 @@ def check_turns(frame: Frame, node: ir.For, _over: Value) -> None:
 
 def _fills_array(frame: Frame, statement: ir.Statement) -> bool:
     """Return whether a statement gives elements of NumPy arrays their values: a tensor would be read for that, which is told there."""
-    if type(statement) is not ir.Assign or not all(type(target) is ir.Sub for target in statement.targets):
+    if type(statement) is not ir.Assign:
         return False
-    filled = [frame.eval(target.value) for target in statement.targets if type(target) is ir.Sub]
+    filled = [frame.eval(to.value) if type(to) is ir.Sub else UNKNOWN for to in statement.targets]
     return all(type(value) is Tensor and value.framework == ARRAYS for value in filled)
 
 

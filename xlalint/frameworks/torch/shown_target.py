@@ -22,9 +22,8 @@ _OLD: Final = "torch_xla"
 _OF_OLD: Final = frozenset((_OLD, "torch_neuronx"))
 _PINS: Final = {"torch-tpu": _NEW, "torch-xla": _OLD, "torch-neuronx": _OLD}
 _BEGAN: Final = (2, 11)
-_TRAINERS: Final = frozenset(
-    ("lightning", "pytorch_lightning", "lightning_fabric")
-)  # they take the accelerator that is there
+# They take the accelerator that is there.
+_TRAINERS: Final = frozenset(("lightning", "pytorch_lightning", "lightning_fabric"))
 _VARIABLES: Final = (b"PJRT_DEVICE", b"XRT_TPU_CONFIG")
 
 
