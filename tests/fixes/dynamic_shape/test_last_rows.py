@@ -58,6 +58,7 @@ LEFT = {
 
 UNKNOWN = "hidden = hidden * 2 if end else unknown(tokens)\n"
 OTHER = "hidden = hidden * 2 if end else [tokens]\n"
+ARRAY = "hidden = hidden * 2 if end else jnp.ones((2, 3, 4))\n"
 ROWS = "rows = hidden[mask, :].view(hidden.size(0), -1, hidden.size(-1))[:, -1, :]\nreturn rows * 2"
 
 
@@ -82,5 +83,16 @@ def test_of_what_may_be_anything() -> None:
     assert "`hidden` is a tensor" in done.findings[0].fix.message  # type: ignore[union-attr]
 
 
+def test_of_what_no_list_is_indexed_by() -> None:
+    text, done = fixed(program(OTHER + ROWS))
+    assert text == f"{HEAD.strip()}\n    {OTHER}{GATHER.strip(chr(10))}\n"
+    assert "`hidden` is a tensor" in done.findings[0].fix.message  # type: ignore[union-attr]
+
+
 def test_not_of_what_may_be_a_list() -> None:
-    assert "argmax" not in fixed(program(OTHER + ROWS))[0]
+    assert "argmax" not in fixed(program(OTHER + ROWS.replace("[mask, :]", "[mask]")))[0]
+
+
+def test_not_of_what_may_be_an_array_of_another_framework() -> None:
+    text = program(ARRAY + ROWS).replace("import torch\n", "import jax.numpy as jnp\nimport torch\n", 1)
+    assert "argmax" not in fixed(text)[0]

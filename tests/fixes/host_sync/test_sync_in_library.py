@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.fixing import expect_fixed, expect_left_alone, expect_settled, outcome
+from tests.fixes.fixing import expect_fixed, expect_left_alone, expect_settled, fixed, outcome
 
 HEAD = """import torch
 import torch_xla
@@ -39,6 +39,38 @@ LEFT_ALONE = {
         "no rewrite",
     ),
 }
+
+UNKNOWN_KIND = """import torch
+import torch_xla
+from torch.distributions import Normal, StudentT
+
+
+class Output:
+    kind: type
+
+    def __init__(self, dim: int = 1) -> None:
+        self.dim = dim
+
+    def distribution(self, parameters):
+        return self.kind(*parameters{told})
+
+
+class NormalOutput(Output):
+    kind: type = Normal
+
+
+class StudentTOutput(Output):
+    kind: type = {kind}
+
+
+class Model(torch.nn.Module):
+    def __init__(self, heavy: bool) -> None:
+        super().__init__()
+        self.output = StudentTOutput() if heavy else NormalOutput()
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return self.output.distribution((x, y)).rsample()
+"""
 
 OWN = """import torch
 import torch_xla
@@ -105,6 +137,20 @@ def test_class_of_the_program_is_left_alone() -> None:
 @pytest.mark.parametrize(("body", "after", "assumed"), FIXED.values(), ids=FIXED)
 def test_fixed_where_it_says_what_it_assumes(body: str, after: str, assumed: str) -> None:
     expect_fixed(outcome(forward(body), "XLA305"), forward(after), "unsafe", assumed)
+
+
+@pytest.mark.parametrize("kind", ["load_kind()", "StudentT"])
+def test_class_of_which_not_all_is_known_says_so(kind: str) -> None:
+    before, after = (UNKNOWN_KIND.format(kind=kind, told=told) for told in ("", ", validate_args=False"))
+    made = outcome(before, "XLA305")
+    expect_fixed(made, after, "unsafe", "which nothing checks any more")
+    assert ("`kind` takes `validate_args`" in made.message) is (kind != "StudentT")
+
+
+def test_class_that_is_not_known_is_left_alone() -> None:
+    text = UNKNOWN_KIND.format(kind="StudentT", told="").replace("self.kind(*parameters)", "load_kind()(*parameters)")
+    text = text.replace(".rsample()", ".log_prob(x)")
+    assert "validate_args" not in fixed(text)[0]
 
 
 @pytest.mark.parametrize("after", [after for _, after, _ in FIXED.values()], ids=FIXED)

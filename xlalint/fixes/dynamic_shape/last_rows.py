@@ -38,7 +38,7 @@ def last_of_each_row(site: Site) -> Rewrite | NoFix | None:
     if site.framework != "torch" or not isinstance(picked, cst.Subscript):
         return None
     parts = [scene.code(element).rstrip(", ") for element in picked.slice]
-    if parts[1:] not in ([], [":"], ["..."]) or not _may_be_tensor(scene, picked.value):
+    if parts[1:] not in ([], [":"], ["..."]) or not _may_be_tensor(scene, picked):
         return None
     mask = picked.slice[0].slice
     if not isinstance(mask, cst.Index) or not isinstance(mask.value, (cst.Name, cst.Attribute)):
@@ -49,11 +49,17 @@ def last_of_each_row(site: Site) -> Rewrite | NoFix | None:
     return _by_name(scene, picked, mask.value)
 
 
-def _may_be_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
-    """Return whether nothing that is known of an expression is anything but a tensor of torch: an output of a model is not known."""
-    return all(
-        one.framework == "torch" if type(one) is Tensor else one is UNKNOWN for one in members(scene.value(node))
-    )
+def _may_be_tensor(scene: FunctionSource, picked: cst.Subscript) -> bool:
+    """Return whether nothing that is known of what is indexed is anything but a tensor of torch: an output of a model is not known.
+
+    By two indices at once no list is indexed, nor a method: what a model gives at a place may seem to be one of these, but is not.
+    """
+    found = members(scene.value(picked.value))
+    if any(type(one) is Tensor and one.framework != "torch" for one in found):
+        return False
+    if len(picked.slice) > 1:
+        return any(type(one) is Tensor or one is UNKNOWN for one in found)
+    return all(type(one) is Tensor or one is UNKNOWN for one in found)
 
 
 def _by_name(scene: FunctionSource, picked: cst.Subscript, mask: cst.BaseExpression) -> Rewrite | NoFix | None:

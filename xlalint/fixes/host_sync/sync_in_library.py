@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xlalint.abstract.values import LibrarySymbol, members
-from xlalint.fixes.model import NoFix, Rewrite, Site
+from xlalint.abstract.values import UNKNOWN, LibrarySymbol, members
+from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.dataflow import definition
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
@@ -30,15 +30,17 @@ def unchecked_distribution(site: Site) -> Rewrite | NoFix | None:
         return NoFix("what the call is given by `**` may say whether to check: add `validate_args=False` there")
     if any(arg.keyword is not None and arg.keyword.value == _SWITCH for arg in made.args):
         return NoFix("the program says itself whether to check: pass `validate_args=False`")
-    assumed = (
-        f"`{last_name(made.func)}` has valid parameters and is asked about valid points, which nothing checks any more"
-    )
-    return Rewrite("Switch the check off", (with_argument_in_width(scene, made, f"{_SWITCH}=False"),), assumed)
+    name = last_name(made.func)
+    assumed = [f"`{name}` has valid parameters and is asked about valid points, which nothing checks any more"]
+    if UNKNOWN in members(scene.value(made.func)):
+        assumed.append(f"`{name}` takes `{_SWITCH}`, as distributions of PyTorch's do")
+    added = with_argument_in_width(scene, made, f"{_SWITCH}=False")
+    return Rewrite("Switch the check off", (added,), all_of(assumed))
 
 
 def _makes_distribution(scene: FunctionSource, node: cst.Call) -> bool:
-    """Return whether a call surely makes a distribution of PyTorch's."""
-    found = members(scene.value(node.func))
+    """Return whether a call makes a distribution of PyTorch's, whichever of the classes it is known to call."""
+    found = [one for one in members(scene.value(node.func)) if one is not UNKNOWN]
     return bool(found) and all(
         isinstance(one, LibrarySymbol)
         and one.name.startswith(_DISTRIBUTIONS)
