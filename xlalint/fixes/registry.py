@@ -73,11 +73,13 @@ from xlalint.fixes.dynamic_shape import (
     masked_rows,
     positions,
     prefixes,
+    rolls,
     row_sizes,
     row_statistics,
     scalar_index,
     selected_counts,
     slices,
+    stacks,
     unique,
 )
 from xlalint.fixes.graph_break import reports
@@ -188,11 +190,13 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         slices.reduce_by_mask,
         host_cuts.copy_whole,
         row_sizes.read_once,
+        rolls.roll_by_index,
         slices.other,
     ),
     "XLA207": (implicit_size.name_size, implicit_size.unknown),
     "XLA208": (
         gathers.index_all_rows,
+        stacks.pick_at_once,
         scalar_index.scalar_index,
     ),
     "XLA209": (dynamic_op.explain_op,),
