@@ -42,6 +42,11 @@ UNGUARDED = {
     ),
 }
 UNGUARDED_UNSAFELY = {
+    "what is another mask by then keeps its condition": (
+        "m = y > 0\nif m.any():\n    m = y < 0\n    x = x.masked_fill(m, 0.0)\nreturn x",
+        "m = y > 0\ncondition = m.any()\nm = y < 0\nx = torch.where(condition, x.masked_fill(m, 0.0), x)\nreturn x",
+        "assumes",
+    ),
     "a choice by a part of the mask keeps its condition": (
         "mask = x > 0\nif mask.any():\n    x = torch.where(mask[:1], 0.0, x)\nreturn x",
         "mask = x > 0\nx = torch.where(mask.any(), torch.where(mask[:1], 0.0, x), x)\nreturn x",

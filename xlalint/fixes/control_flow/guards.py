@@ -15,7 +15,7 @@ from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.aliasing import copy_shows
 from xlalint.fixes.toolkit.conditions import condition, holder_of
 from xlalint.fixes.toolkit.dataflow import binds, definition_at, live_after, uses
-from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
+from xlalint.fixes.toolkit.function_source import FunctionSource
 from xlalint.fixes.toolkit.gradients import FLAT, Slopes, without_gradient
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.indexing import align, made_like, read_masked
@@ -24,7 +24,7 @@ from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.selection import kept_gradients, side_of, unchosen_gradient
 from xlalint.fixes.toolkit.shapes import SCALAR, Types, holds
 from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
-from xlalint.fixes.toolkit.text import block, brief, movable
+from xlalint.fixes.toolkit.text import brief, lifted, movable
 
 # Operations of which autograd keeps none of what they are given.
 _SAVES_NOTHING = BOOLEAN | TO_BOOL | {"argmax", "argmin", "mean", "sum"}
@@ -65,7 +65,7 @@ def remove_guard(site: Site) -> Rewrite | NoFix | None:
         return None
     risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]
     assumes += assume_computable(risks)
-    return Rewrite("Drop the guard", (_without(scene, node, asked.static, body),), all_of(assumes))
+    return Rewrite("Drop the guard", lifted(scene, node, asked.static), all_of(assumes))
 
 
 def guard_of(scene: FunctionSource, node: cst.BaseExpression, *, turned: bool) -> _Guard | None:
@@ -115,6 +115,7 @@ class _Block:
             if found is None:
                 if not self._temporary(line):
                     return None
+                changed |= binds(self._scene, line)
                 continue
             selects += 1
             assumes += found
@@ -309,22 +310,3 @@ def _list_computed(line: cst.SimpleStatementLine) -> list[cst.CSTNode]:
     if isinstance(one, cst.Expr) and isinstance(one.value, cst.Call):
         return [arg.value for arg in one.value.args]
     return [one]
-
-
-def _without(scene: FunctionSource, node: cst.If, static: str, body: list[cst.SimpleStatementLine]) -> Replacement:
-    """The `if` replaced by its block, or by the same block under what is known on the host."""
-    start, end = scene.span(node)
-    end = start + len(scene.document.text[start:end].rstrip())
-    indent = scene.indent(node)
-    if static:
-        header, _ = scene.span(node.test)
-        whole = scene.whole(node.test)
-        return Replacement(whole[0], whole[1], static) if header >= start else Replacement(start, end, static)
-    text = block(scene, body, indent).strip("\n")
-    head = (
-        [node.body.header.comment.value]
-        if isinstance(node.body, cst.IndentedBlock) and node.body.header.comment
-        else []
-    )
-    text = "\n".join([*(f"{indent}{comment}" for comment in head), text])
-    return Replacement(start, end, text[len(indent) :])

@@ -211,14 +211,34 @@ def width_of(scene: FunctionSource) -> int:
     return min(max(WIDTH, longest), 120)
 
 
-def block(scene: FunctionSource, statements: Iterable[cst.CSTNode], indent: str) -> str:
-    """Whole lines of statements, with their comments, moved from where they stand to an indentation; strings over several lines are
-    left as they are by refusing to move them (see `movable`)."""
+def block(
+    scene: FunctionSource, statements: Iterable[cst.CSTNode], indent: str, edits: Iterable[Replacement] = ()
+) -> str:
+    """Whole lines of statements, with their comments and with `edits`, moved from where they stand to an indentation; strings over several
+    lines are left as they are by refusing to move them (see `movable`)."""
     extents = [scene.whole(statement) for statement in statements]
     if not extents:
         return ""
-    text = scene.document.text[extents[0][0] : extents[-1][1]].replace("\r\n", "\n")
-    return textwrap.indent(textwrap.dedent(text), indent)
+    first, last = extents[0][0], extents[-1][1]
+    text = scene.document.text[first:last]
+    for start, end, new in sorted(edits, reverse=True):
+        text = f"{text[: start - first]}{new}{text[end - first :]}"
+    return textwrap.indent(textwrap.dedent(text.replace("\r\n", "\n")), indent)
+
+
+def lifted(
+    scene: FunctionSource, node: cst.If, static: str, edits: Iterable[Replacement] = ()
+) -> tuple[Replacement, ...]:
+    """An `if` replaced by its block, with `edits`, or by the same block under what of the condition is known on the host."""
+    if static:
+        return (Replacement(*scene.whole(node.test), static), *edits)
+    start, end = scene.span(node)
+    end = start + len(scene.document.text[start:end].rstrip())
+    indent = scene.indent(node)
+    comment = node.body.header.comment if isinstance(node.body, cst.IndentedBlock) else None
+    head = [f"{indent}{comment.value}"] if comment is not None else []
+    text = "\n".join([*head, block(scene, node.body.body, indent, edits).strip("\n")])
+    return (Replacement(start, end, text[len(indent) :]),)
 
 
 def movable(scene: FunctionSource, statements: Iterable[cst.CSTNode]) -> bool:
