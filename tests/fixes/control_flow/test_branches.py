@@ -16,7 +16,7 @@ LEFT_ALONE = {
     "dropout": ("if x.any():\n    x = nn.functional.dropout(x)\nreturn x", "draws random numbers"),
     "a change in place": ("if x.any():\n    x += 1.0\nreturn x", "in place"),
     "a method in place": ("if x.any():\n    x = x.mul_(2.0)\nreturn x", "changes a tensor in place"),
-    "a store": ("if x.any():\n    x[0] = 1.0\nreturn x", "not just a sequence of assignments"),
+    "a store": ("if x.any():\n    x[0] = y[0]\nreturn x", "not just a sequence of assignments"),
     "a call that is not known": ("if x.any():\n    x = self.net(x)\nreturn x", "it is not known what"),
     "a value that the host reads": ("if x.any():\n    x = x * x.sum().item()\nreturn x", "reads a tensor on the host"),
     "what is NaN where it is not chosen": (
