@@ -45,6 +45,10 @@ class Head(torch.nn.Module):
         return self.base.log_prob(x)
 """
 LOUD = {
+    "one that makes another inside": FORWARD.format(body="return td.StudentT(x, x, x, validate_args=False)"),
+    "one that makes a table of chances inside": FORWARD.format(
+        body="return td.OneHotCategorical(x, validate_args=False)"
+    ),
     "one by the module that defines it": FORWARD.format(body="return td.weibull.Weibull(x, x)"),
     "arguments that are checked": own(),
     "one that is checked among others": own('{"loc": constraints.dependent, "scale": constraints.positive}'),
@@ -103,6 +107,13 @@ QUIET = {
     + "\nclass Sizes:\n    def log_prob(self, counts):\n        return self.prob[counts].log()\n",
     "a density of one of the program's models": MODEL.format(annotation=": Flow"),
     "checks that are switched off": own(passed="validate_args=False"),
+    "one that tells what it makes inside": FORWARD.format(body="return td.Beta(x, x, validate_args=False)"),
+    "one that makes nothing inside": FORWARD.format(body="return td.Gamma(x, x, validate_args=False)"),
+    "one on a base that is told": FORWARD.format(body="return td.Pareto(x, x, validate_args=False)"),
+    "one that makes another inside, in a program that switches all checks off": FORWARD.format(
+        body="return td.StudentT(x, validate_args=False)"
+    )
+    + "\ntd.Distribution.set_default_validate_args(False)\n",
     "a program that switches all checks off": "td.Distribution.set_default_validate_args(False)\n"
     + own()
     + FORWARD.format(body="Normal(x, x).log_prob(x)"),

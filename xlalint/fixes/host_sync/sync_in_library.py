@@ -15,6 +15,20 @@ from xlalint.fixes.toolkit.text import argument, brief, last_name, with_argument
 
 _SWITCH = "validate_args"
 _DISTRIBUTIONS = "torch.distributions."
+# Distributions that make others inside, which they do not tell whether to check: `validate_args=False` leaves a read where they are made.
+_CHECKED_INSIDE = frozenset(
+    (
+        "FisherSnedecor",
+        "LKJCholesky",
+        "Multinomial",
+        "OneHotCategorical",
+        "OneHotCategoricalStraightThrough",
+        "RelaxedBernoulli",
+        "RelaxedOneHotCategorical",
+        "StudentT",
+        "Wishart",
+    )
+)
 _INVERSES = ("torch.inverse", "torch.linalg.inv", ".inverse")
 
 
@@ -26,11 +40,18 @@ def unchecked_distribution(site: Site) -> Rewrite | NoFix | None:
     made = node if _makes_distribution(scene, node) else _find_maker(scene, node)
     if made is None:
         return NoFix("pass `validate_args=False` where the distribution is made")
+    name = last_name(made.func)
+    known = [one.name.rpartition(".")[2] for one in members(scene.value(made.func)) if isinstance(one, LibrarySymbol)]
+    inside = next((one for one in known if one in _CHECKED_INSIDE), "")
+    if inside:
+        return NoFix(
+            f"`{inside}` makes another distribution inside, which checks all the same: call"
+            " `torch.distributions.Distribution.set_default_validate_args(False)` where the program starts"
+        )
     if any(arg.star == "**" for arg in made.args):
         return NoFix("what the call is given by `**` may say whether to check: add `validate_args=False` there")
     if any(arg.keyword is not None and arg.keyword.value == _SWITCH for arg in made.args):
         return NoFix("the program says itself whether to check: pass `validate_args=False`")
-    name = last_name(made.func)
     assumed = [f"`{name}` has valid parameters and is asked about valid points, which nothing checks any more"]
     if UNKNOWN in members(scene.value(made.func)):
         assumed.append(f"`{name}` takes `{_SWITCH}`, as distributions of PyTorch's do")
