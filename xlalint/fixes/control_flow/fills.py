@@ -20,7 +20,7 @@ from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
 from xlalint.fixes.toolkit.operations import RANDOM, arguments_of, is_method, operation
 from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
-from xlalint.fixes.toolkit.text import ATOMS, atom, brief, call, lifted, movable, width_of
+from xlalint.fixes.toolkit.text import ATOMS, atom, brief, call, lift_block, movable, width_of
 
 
 class _Fill(NamedTuple):
@@ -155,4 +155,4 @@ def _rewrite(scene: FunctionSource, node: cst.If, asked: Condition, fills: list[
         function = f"{atom(scene, fill.whole)}.masked_fill_"
         made = call(function, [mask, fill.number], len(indent), indent, width=width_of(scene))
         edits.append(Replacement(*scene.span(fill.statement), made))
-    return Rewrite("Fill where the condition holds, too", lifted(scene, node, asked.static, edits), all_of(assumes))
+    return Rewrite("Fill where the condition holds, too", lift_block(scene, node, asked.static, edits), all_of(assumes))

@@ -24,7 +24,7 @@ from xlalint.fixes.toolkit.ownership import owned
 from xlalint.fixes.toolkit.selection import kept_gradients, side_of, unchosen_gradient
 from xlalint.fixes.toolkit.shapes import SCALAR, Types, holds
 from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
-from xlalint.fixes.toolkit.text import brief, lifted, movable
+from xlalint.fixes.toolkit.text import brief, lift_block, movable
 
 # Operations of which autograd keeps none of what they are given.
 _SAVES_NOTHING = BOOLEAN | TO_BOOL | {"argmax", "argmin", "mean", "sum"}
@@ -65,7 +65,7 @@ def remove_guard(site: Site) -> Rewrite | NoFix | None:
         return None
     risks = [risk for risk in found.risks if risk not in idle.own and not risk.endswith(f"[{guard.mask}]")]
     assumes += assume_computable(risks)
-    return Rewrite("Drop the guard", lifted(scene, node, asked.static), all_of(assumes))
+    return Rewrite("Drop the guard", lift_block(scene, node, asked.static), all_of(assumes))
 
 
 def guard_of(scene: FunctionSource, node: cst.BaseExpression, *, turned: bool) -> _Guard | None:

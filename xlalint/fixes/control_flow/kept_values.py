@@ -22,7 +22,7 @@ from xlalint.fixes.toolkit.operations import makes_new
 from xlalint.fixes.toolkit.selection import Chooser, side_of
 from xlalint.fixes.toolkit.shapes import Types
 from xlalint.fixes.toolkit.speculation import assume_computable, speculate
-from xlalint.fixes.toolkit.text import block, brief, call, lifted, movable, width_of
+from xlalint.fixes.toolkit.text import block, brief, call, lift_block, movable, width_of
 
 
 class _Write(NamedTuple):
@@ -75,7 +75,7 @@ def _list_tails(scene: FunctionSource, tail: _Tail) -> list[cst.BaseSuite]:
 
 
 def _read_writes(scene: FunctionSource, body: cst.BaseSuite) -> _Writes | None:
-    """What a block writes, in order, where it does nothing but write attributes of a name, each once."""
+    """The writes of a block, in order, where it does nothing but write attributes of a name, each once."""
     found: _Writes = {}
     for line in body.body:
         one = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
@@ -191,7 +191,7 @@ class _Kept:
         if name:
             start, indent = self._scene.span(first)[0], self._scene.indent(first)
             edits = [Replacement(start, start, f"{name}\n{indent}"), *edits]
-        return [*lifted(self._scene, self._node, self._asked.static, edits)]
+        return [*lift_block(self._scene, self._node, self._asked.static, edits)]
 
     def _write_else(self, name: str, edits: list[Replacement]) -> list[Replacement]:
         """The branches behind the first, by themselves; what is said of them stands above them."""

@@ -55,7 +55,7 @@ def _stands_at(scene: FunctionSource, stack: cst.Call, at: int, whole: cst.BaseE
 
 
 def _read_places(scene: FunctionSource, picked: cst.Subscript, loop: cst.CompFor) -> tuple[int, str, list[str]] | None:
-    """Which part of an index is an element of a vector, the code of all of its elements that are gone through, and what that assumes."""
+    """The place in an index of an element of a vector, the code of all of its elements that are gone through, and what that assumes."""
     if not isinstance(loop.target, cst.Name):
         return None
     turn = loop.target.value

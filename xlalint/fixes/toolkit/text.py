@@ -226,7 +226,7 @@ def block(
     return textwrap.indent(textwrap.dedent(text.replace("\r\n", "\n")), indent)
 
 
-def lifted(
+def lift_block(
     scene: FunctionSource, node: cst.If, static: str, edits: Iterable[Replacement] = ()
 ) -> tuple[Replacement, ...]:
     """An `if` replaced by its block, with `edits`, or by the same block under what of the condition is known on the host."""
