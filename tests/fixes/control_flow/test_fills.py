@@ -26,6 +26,7 @@ LEFT_ALONE = {
     "and a sum in place": "if y.sum() > 0:\n    x[0] = 1\n    y += 1\nreturn x + y",
     "and a read": "if y.sum() > 0:\n    n = x.sum().item()\n    x[0].masked_fill_(y[0] > n, 1)\nreturn x",
     "and dropout by a layer": "if y.sum() > 0:\n    z = self.drop(x)\n    x.masked_fill_(z > 0, 1)\nreturn x",
+    "and a draw": "if y.sum() > 0:\n    mask = torch.rand_like(x) > 0.5\n    x.masked_fill_(mask, 0.5)\nreturn x",
     "with a loop": "if y.sum() > 0:\n    for i in range(2):\n        x[i] = 1\nreturn x",
     "and a return": "if y.sum() > 0:\n    x[0] = 1\n    return x\nreturn y",
     "of a slice by a tensor": "n = y.argmax()\nif y.sum() > 0:\n    x[:n] = 1\nreturn x",
@@ -58,11 +59,6 @@ FIXED = {
         "if y.sum() > 0:\n    # those above\n    mask = y > y.mean()\n\n    x.masked_fill_(mask, 0.5)\nreturn x",
         "# those above\nmask = y > y.mean()\n\nx.masked_fill_(mask & (y.sum() > 0), 0.5)\nreturn x",
         "may be written into",
-    ),
-    "a mask that is drawn": (
-        "if y.sum() > 0:\n    mask = torch.rand_like(x) > 0.5\n    x.masked_fill_(mask, 0.5)\nreturn x",
-        "mask = torch.rand_like(x) > 0.5\nx.masked_fill_(mask & (y.sum() > 0), 0.5)\nreturn x",
-        "`torch.rand_like(x)` may be drawn always",
     ),
     "several": (
         "if x.sum() > 0:\n    x.zero_()\n    y[0] = 2\nreturn x + y",

@@ -18,7 +18,7 @@ from xlalint.fixes.toolkit.conditions import Condition, condition, holder_of
 from xlalint.fixes.toolkit.dataflow import binds, live_after
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
 from xlalint.fixes.toolkit.imports import Imports
-from xlalint.fixes.toolkit.operations import RANDOM, arguments_of, is_method, operation
+from xlalint.fixes.toolkit.operations import arguments_of, is_method, operation
 from xlalint.fixes.toolkit.speculation import assignments, assume_computable, speculate
 from xlalint.fixes.toolkit.text import ATOMS, atom, brief, call, lift_block, movable, width_of
 
@@ -126,15 +126,12 @@ def _assume(
 ) -> list[str] | NoFix:
     """List what must hold for a block to do nothing but fill, whatever the condition is."""
     computed = [*rest, *(one for fill in fills for one in fill.given)]
-    found = speculate(scene, computed, framework, asked.tensors, draws=True)
+    found = speculate(scene, computed, framework, asked.tensors)
     if found.barrier:
         return NoFix(found.barrier)
-    calls = [call for line in rest for call in scene.descend(line, cst.Call)]
-    drawn = [scene.code(one) for one in calls if operation(scene, one) in RANDOM]
     assumes = [] if asked.rank == 0 else [f"`{brief(asked.text)}` has no dimensions"]
     assumes += asked.assumes
-    assumes += [f"`{brief(one)}` may be drawn always, so that what is drawn later differs" for one in drawn]
-    assumes += assume_computable([risk for risk in found.risks if not any(one in risk for one in drawn)])
+    assumes += assume_computable(found.risks)
     return assumes + [f"`{brief(scene.code(one.whole))}` may be written into where nothing is filled" for one in fills]
 
 

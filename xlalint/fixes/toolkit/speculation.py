@@ -133,43 +133,31 @@ _TOLD = 3  # risks that are told one by one
 
 
 def speculate(
-    scene: FunctionSource,
-    nodes: Iterable[cst.CSTNode],
-    framework: str,
-    under: Iterable[cst.BaseExpression] = (),
-    *,
-    draws: bool = False,
+    scene: FunctionSource, nodes: Iterable[cst.CSTNode], framework: str, under: Iterable[cst.BaseExpression] = ()
 ) -> Speculation:
-    """Find what prevents running expressions, or straight-line statements, unconditionally that ran under conditions; where they may draw
-    random numbers, `draws`, that is a risk.
-    """
-    key = framework, tuple(nodes), tuple(under), draws
+    """Find what prevents running expressions, or straight-line statements, unconditionally that ran under conditions."""
+    key = framework, tuple(nodes), tuple(under)
     known = _known.setdefault(scene, {})
     found = known.get(key)
     if found is None:
-        found = known[key] = _speculate(scene, key[1], framework, key[2], draws=draws)
+        found = known[key] = _speculate(scene, key[1], framework, key[2])
     return found
 
 
 _known: WeakKeyDictionary[
-    FunctionSource, dict[tuple[str, tuple[cst.CSTNode, ...], tuple[cst.BaseExpression, ...], bool], Speculation]
+    FunctionSource, dict[tuple[str, tuple[cst.CSTNode, ...], tuple[cst.BaseExpression, ...]], Speculation]
 ] = WeakKeyDictionary()
 """What was worked out of a scene: each operand of a condition asks for all of it."""
 
 
 def _speculate(
-    scene: FunctionSource,
-    nodes: Iterable[cst.CSTNode],
-    framework: str,
-    under: Iterable[cst.BaseExpression],
-    *,
-    draws: bool,
+    scene: FunctionSource, nodes: Iterable[cst.CSTNode], framework: str, under: Iterable[cst.BaseExpression]
 ) -> Speculation:
     types = Types(scene, framework)
     tested = frozenset(name for test in under for name in _paths(scene, test))
     result = FREE
     for node in nodes:
-        result |= _Walk(scene, framework, types, tested, draws=draws).of(node)
+        result |= _Walk(scene, framework, types, tested).of(node)
         for name, value in assignments(node):
             types.assign(name, value)
     risks = dict.fromkeys(result.risks)
@@ -206,14 +194,11 @@ def assignments(node: cst.CSTNode) -> list[tuple[str, cst.BaseExpression]]:
 class _Walk:
     """Looks at all that runs in an expression or a statement."""
 
-    def __init__(
-        self, scene: FunctionSource, framework: str, types: Types, tested: frozenset[str], *, draws: bool = False
-    ) -> None:
+    def __init__(self, scene: FunctionSource, framework: str, types: Types, tested: frozenset[str]) -> None:
         self._scene = scene
         self._framework = framework
         self._types = types
         self._tested = tested
-        self._draws = draws
 
     def of(self, node: cst.CSTNode) -> Speculation:
         """Find what prevents running a node."""
@@ -277,7 +262,7 @@ class _Walk:
     def _operation(self, node: cst.Call, name: str) -> Speculation:
         code = self._scene.code(node)
         if name in RANDOM or ".random." in values.callee(self._scene.value(node.func)):
-            return Speculation(risks=(code,)) if self._draws else Speculation(f"`{code}` draws random numbers")
+            return Speculation(f"`{code}` draws random numbers")
         if name in READS or (name in ("float", "int", "bool") and isinstance(node.func, cst.Name)):
             return Speculation(f"`{code}` reads a tensor on the host")
         if name.endswith("_") and not name.endswith("__"):
