@@ -66,6 +66,17 @@ def test_changed(roll: str, dim: int, sign: str, shift: str, applicability: str)
     assert fixed(text)[0] == text
 
 
+def test_of_what_is_a_tensor_as_far_as_it_is_known() -> None:
+    text, done = fixed(f"{HEAD}    x = unknown(x) if k else x.float()\n    return x.roll(int(n), 1)\n")
+    assert "x.index_select(" in text
+    assert "`x` is a tensor" in done.findings[0].fix.message  # type: ignore[union-attr]
+
+
+def test_not_of_what_is_not_known() -> None:
+    text = f"{HEAD}    z = unknown(x)\n    return z.roll(int(n), 1)\n"
+    assert fixed(text)[0] == text
+
+
 def test_of_an_attribute_says_on_which_device() -> None:
     head = "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):\n    def __init__(self) -> None:\n"
     head += '        super().__init__()\n        self.register_buffer("kept", torch.zeros(4, 4))\n\n'

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from xlalint.abstract.values import Const
+from xlalint.abstract.values import UNKNOWN, Const, Tensor, members
 from xlalint.fixes.model import NoFix, Rewrite, Site, all_of
 from xlalint.fixes.toolkit import values
 from xlalint.fixes.toolkit.function_source import FunctionSource, Replacement
@@ -29,10 +29,10 @@ class _Shift(NamedTuple):
 def roll_by_index(site: Site) -> Rewrite | NoFix | None:
     """`x.roll(int(t), 1)` → `x.index_select(1, (torch.arange(x.shape[1], device=x.device) - t) % x.shape[1])`."""
     scene, node = site.scene, site.node
-    if site.framework != "torch" or not isinstance(node, cst.Call) or operation(scene, node) != "roll":
+    if site.framework != "torch" or not isinstance(node, cst.Call):
         return None
     given = _arguments(scene, node)
-    shift = _read_shift(scene, given["shifts"]) if "shifts" in given else None
+    shift = _read_shift(scene, given["shifts"]) if {"input", "shifts"} <= given.keys() else None
     if shift is None:
         return None
     if "dims" not in given:
@@ -41,11 +41,13 @@ def roll_by_index(site: Site) -> Rewrite | NoFix | None:
     if dim is None:
         return NoFix("it is rolled along several dimensions, or the dimension is not known: roll along each by itself")
     whole, code = given["input"], scene.code(shift.tensor)
-    if not isinstance(whole, (cst.Name, cst.Attribute)) or not values.is_tensor(scene.value(whole), "torch"):
+    if not isinstance(whole, (cst.Name, cst.Attribute)):
         return NoFix(f"give `{scene.code(whole)}` a name of its own, from which its size can be told")
     assumed = _check_shift(scene, shift.tensor)
     if isinstance(assumed, NoFix):
         return assumed
+    if not values.is_tensor(scene.value(whole), "torch"):
+        assumed.append(f"`{scene.code(whole)}` is a tensor")
     if isinstance(whole, cst.Attribute) != isinstance(shift.tensor, cst.Attribute):
         assumed.append(f"`{code}` is on the device of `{scene.code(whole)}`")
     imports, name = Imports(scene, node), scene.code(whole)
@@ -57,11 +59,26 @@ def roll_by_index(site: Site) -> Rewrite | NoFix | None:
 
 
 def _arguments(scene: FunctionSource, node: cst.Call) -> dict[str, cst.BaseExpression]:
-    """The arguments of a roll, by name."""
+    """The arguments of a roll, by name; none of another call."""
     if any(arg.star for arg in node.args):
         return {}
-    given = dict(zip(("input", "shifts", "dims"), arguments_of(scene, node), strict=False))
+    method = (
+        isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "roll"
+        and _may_be_tensor(scene, node.func.value)
+    )
+    if not method and values.callee(scene.value(node.func)) != "torch.roll":
+        return {}
+    whole = [node.func.value] if method and isinstance(node.func, cst.Attribute) else []
+    placed = [*whole, *(arg.value for arg in node.args if arg.keyword is None)]
+    given = dict(zip(("input", "shifts", "dims"), placed, strict=False))
     return given | {arg.keyword.value: arg.value for arg in node.args if arg.keyword is not None}
+
+
+def _may_be_tensor(scene: FunctionSource, node: cst.BaseExpression) -> bool:
+    """Return whether an expression is a tensor of torch's as far as it is known."""
+    found = [one for one in members(scene.value(node)) if one is not UNKNOWN]
+    return bool(found) and all(type(one) is Tensor and one.framework == "torch" for one in found)
 
 
 def _read_shift(scene: FunctionSource, node: cst.BaseExpression) -> _Shift | None:
