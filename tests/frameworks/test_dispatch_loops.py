@@ -284,7 +284,52 @@ def more(params, loader, n):
         {1}
 """
 
+TOLD = LOOP.format("print(float(metrics['loss']))")
+RARE = """
+def main(params, loader, test, last, verbose):
+    def score():
+        return float(step(params, test)[1]["loss"])
+
+    at = 0
+    for batch in loader:
+        params, _ = step(params, batch)
+        at += 1
+        if {0}:
+            print(score())
+    return score()
+"""
+SEARCH = """
+loss = jax.jit(lambda params, b: ((b @ params) ** 2).mean())
+
+def search(params, slope, b, best, n):
+    scale, trial = 1.0, params
+    for i in range(n):
+        {0}
+        {1}
+    return trial
+"""
+
 SILENT = {
+    "in a program that chooses the CPU": "jax.config.update('jax_platforms', 'cpu')\n" + TOLD,
+    "in a program that chooses the CPU, by the older name": "jax.config.update('jax_platform_name', 'cpu')\n" + TOLD,
+    "in a program that sets the CPU for itself": "import os\nos.environ['JAX_PLATFORMS'] = 'cpu'\n" + TOLD,
+    "in a program that sets the CPU where nobody does": (
+        "import os\nos.environ.setdefault('JAX_PLATFORM_NAME', 'cpu')\n" + TOLD
+    ),
+    "in a function that is called at the first turn and at every n-th": RARE.format("at % 15 == 0 or at == 1"),
+    "in a function that is called at every n-th turn, where it runs besides": RARE.format("at % 15 == 0 or at == last"),
+    "in a function that is called at one turn": RARE.format("at == 1"),
+    "a line search": SEARCH.format(
+        "trial = params - 0.5**i * slope", "if loss(trial, b) < best:\n            return trial"
+    ),
+    "a line search, by numbers": SEARCH.format(
+        "trial = params - scale * slope",
+        "new = float(loss(trial, b))\n        if new <= best:\n            break\n        scale *= 0.5",
+    ),
+    "a search that leaves where it does not go on": SEARCH.format(
+        "trial = params - 0.5**i * slope",
+        "if loss(trial, b) >= best:\n            continue\n        else:\n            return trial",
+    ),
     "what a simulation takes and an array of the host's keeps": PLAY.format(
         "seen, reward = env.step(action)\n        kept[_] = action.reshape(-1)"
     ).replace("seen = env.reset()", "seen, kept = env.reset(), np.zeros((100, 3))"),
@@ -719,6 +764,20 @@ SILENT = {
     ),
 }
 FOUND = {
+    "in a program that chooses the CPU, or another": "jax.config.update('jax_platforms', 'tpu,cpu')\n" + TOLD,
+    "in a program that chooses the CPU if it is told to": (
+        "import sys\nif 'cpu' in sys.argv:\n    jax.config.update('jax_platforms', 'cpu')\n" + TOLD
+    ),
+    "in a program that chooses the CPU, and the TPU after that": (
+        "jax.config.update('jax_platforms', 'cpu')\njax.config.update('jax_platforms', 'tpu')\n" + TOLD
+    ),
+    "in a function that is called at all turns but the first": RARE.format("at > 1"),
+    "a loop that ends by what its turns carry on": SEARCH.format(
+        "params, m = step(params, b)", "if float(m['loss']) < best:\n            break"
+    ),
+    "a loop that trains, and ends by what it cannot use": SEARCH.format(
+        "params, m = step(params, b)", "if jnp.isnan(m['loss']):\n            return"
+    ),
     "what an array of the host's keeps and no simulation takes": PLAY.format(
         "seen, reward = env.step(seen)\n        kept[_] = action.reshape(-1)"
     ).replace("seen = env.reset()", "seen, kept = env.reset(), np.zeros((100, 3))"),
@@ -1229,3 +1288,23 @@ def test_scripts_run_what_other_files_compile(parts: tuple[str, ...], row: int, 
     report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA3",)))
     shown = [one for one in report.findings if one.severity != "info"]
     assert [(Path(one.filename).name, one.location.row) for one in shown] == ([("train.py", row)] if row else [])
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "expected"),
+    [
+        ("test_step", "def test_loss():\n    train(load(), load())\n", []),
+        ("step_test", "def test_loss():\n    train(load(), load())\n", []),
+        ("test_step", "def run():\n    train(load(), load())\n", ["XLA301"]),
+        ("step", "def test_loss():\n    train(load(), load())\n", ["XLA301"]),
+        (
+            "test_step",
+            "def test_loss():\n    train(load(), load())\n\nif __name__ == '__main__':\n    test_loss()\n",
+            ["XLA301"],
+        ),
+    ],
+)
+def test_what_pytest_collects_is_silent(file: str, code: str, expected: list[str], tmp_path: Path) -> None:
+    (tmp_path / f"{file}.py").write_text(JAX + TOLD + code)
+    report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA3",)))
+    assert [one.code for one in report.findings if one.severity != "info"] == expected

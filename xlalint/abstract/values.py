@@ -68,7 +68,8 @@ class Tensor(Value):
     """An array of a framework, by its name in the registry, or one of the host (`ARRAYS`).
 
     `dtype` is "b", "i", "f", "c" or "" (not known); `rank` is -1 where not known. `place` is "cpu" for what is known to
-    stay in host memory, else "". `sure` is false where the value was taken for a tensor by how it is used only.
+    stay in host memory, `NO_GRADIENT` for what keeps its value where gradients are followed, else "". `sure` is false where
+    the value was taken for a tensor by how it is used only.
     `static` marks tensors whose value is known while tracing (`tf.shape(x)` of a static shape).
     """
 
@@ -413,6 +414,8 @@ NUMBER_KINDS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
 """The dtype kind that each type of Python's numbers has as a tensor."""
 
 DISCRETE: Final = frozenset(("b", "i"))
+NO_GRADIENT: Final = "no gradient"
+"""In `Tensor.place`: no gradient flows through it. What is computed with other tensors has no such mark."""
 """Kinds of values that have no derivative."""
 
 

@@ -286,8 +286,10 @@ class Decisions:
         """Say what speaks against a hazard in a context. Of host code what speaks of it counts, where the program reaches XLA; of traced
         code, what stands in functions, and in the loops of a script that drives the device."""
         if extent is not None:
-            told = policy.needs_evidence and framework in self._platforms and self._platforms[framework].told
-            if told or not reaches(self._platforms, framework, extent):
+            platform = self._platforms.get(framework)
+            if platform is None or not reaches(self._platforms, framework, extent):
+                return "other platform"
+            if (policy.needs_evidence and platform.told) or (variant in _AT_EACH_TURN and platform.at_hand):
                 return "other platform"
         elif root.tier == HOST_TIER or (context.collates and root.tier != 1):
             return "untraced"

@@ -25,12 +25,13 @@ class Reach(IntEnum):
 
 class Platform(NamedTuple):
     """A framework that reaches XLA in a program, how far, and why, as a sentence without its end. `told`: nothing but the user's target
-    says so."""
+    says so. `at_hand`: it computes in the memory of the host, who reads what it gives at no cost."""
 
     framework: str
     why: str
     reach: Reach = Reach.DEVICE
     told: bool = False
+    at_hand: bool = False
 
 
 Platforms = Mapping[str, Platform]

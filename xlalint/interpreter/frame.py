@@ -10,6 +10,7 @@ from xlalint.abstract.values import (
     ARRAYS,
     DISCRETE,
     NEVER,
+    NO_GRADIENT,
     NONE,
     UNKNOWN,
     Const,
@@ -83,6 +84,7 @@ from xlalint.interpreter.turn_flow import (
     adds_up,
     carries_state,
     ends_generator,
+    ends_loop_by,
     feeds_next_turn,
     find_stored,
     given_with,
@@ -472,7 +474,7 @@ class Frame:
                 severity,
                 self.paths.branch_depth > 0,
                 self.loops.rate,
-                culprit.dtype in DISCRETE,
+                culprit.dtype in DISCRETE or culprit.place == NO_GRADIENT,
                 refused_here and not sure and self._is_given(node),
                 confidence == Confidence.LIKELY and at_most > confidence and self._is_of_leaves(rule, node),
             )
@@ -520,6 +522,7 @@ class Frame:
         if turn is not None and node is not None and not called:
             collected = collected or ends_generator(turn.loop, node) or self._evaluates(turn, value, node)
             collected = collected or self._writes(turn.loop, node, value.framework)
+            collected = collected or self._searches(turn.loop, node, value.framework)
         variant = CALLED if called else COLLECTED if collected else LOOP
         at += self.base
         statement = self.statement + (self.base & 0xFFFFFFFF)
@@ -549,6 +552,10 @@ class Frame:
             return False
         state = self._asks_of_state(framework)._replace(counts=lambda name: not mark_of((self.env.get(name, UNKNOWN),)))
         return not carries_state(loop, node, state)
+
+    def _searches(self, loop: ir.For | ir.While, node: ir.Node, framework: str) -> bool:
+        """Return whether the turns of a loop each try something else, of the same beginning, until what is read fits: a line search."""
+        return ends_loop_by(loop, node) and not self._carries_state(loop, node, framework)
 
     def _takes_few_turns(self, turn: LoopTurns) -> bool:
         """Return whether a loop, and those around it, turn a few times and end: what is read there are a few values of a call."""

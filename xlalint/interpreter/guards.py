@@ -122,12 +122,18 @@ def _tests_difference(test: ir.Node) -> bool:
 
 
 def lets_some_in(test: ir.Node) -> bool:
-    """Return whether a condition holds for one remainder of some number: `step % n == 0`, `not step % n`."""
+    """Return whether a condition holds for one remainder of some number: `step % n == 0`, `not step % n`; for one number besides."""
     if type(test) is ir.Bool:
-        return test.is_and and any(map(lets_some_in, test.values))
+        letting = any(map(lets_some_in, test.values))
+        return letting and (test.is_and or all(lets_some_in(one) or _lets_one_in(one) for one in test.values))
     if type(test) is ir.Compare:
         return test.ops in (("==",), ("is",)) and tests_remainder(test)
     return type(test) is ir.Not and tests_remainder(test.value) and type(test.value) is ir.Bin
+
+
+def _lets_one_in(test: ir.Node) -> bool:
+    """Return whether a condition holds for one number: `step == last`."""
+    return type(test) is ir.Compare and test.ops == ("==",)
 
 
 def _tests_bound(test: ir.Node) -> bool:

@@ -53,6 +53,7 @@ from xlalint.interpreter.drivers import DrivenBody
 from xlalint.interpreter.expressions import binary_value, goes_over_written, store_subscript, test
 from xlalint.interpreter.frame import _EXEC, Env, Frame, body_of, device_tensor, is_on_host, join_into
 from xlalint.interpreter.frame_state import LoopTurns
+from xlalint.interpreter.guards import tests_equality
 from xlalint.interpreter.loop_names import names_taken_over, table_rewritten
 from xlalint.interpreter.narrowing import assume, unpack_shape
 from xlalint.interpreter.rates import Rate
@@ -302,8 +303,7 @@ def if_(frame: Frame, node: ir.If) -> bool:
     drawn = frame.drawn
     reached = frame.rates_at(node)
     if truth is not None:
-        assume(frame, node.test, truth)
-        return _exec_at(frame, node.body if truth else node.orelse, reached[not truth])
+        return _exec_known(frame, node, truth, reached[not truth])
     asked_for = frame.rates_asked(node, reached)
     before = frame.env
     taken = dict(before)
@@ -342,6 +342,18 @@ def if_(frame: Frame, node: ir.If) -> bool:
         join_into(taken, other, bool(frame.scope.owners))
     frame.env = taken if falls else other
     return falls or other_falls
+
+
+def _exec_known(frame: Frame, node: ir.If, truth: bool, rate: Rate) -> bool:
+    """Run the branch that a condition with this outcome lets run. What it asks of a number may be otherwise in a loop's later turns."""
+    assume(frame, node.test, truth)
+    varies = frame.loops.lasting > 0 and tests_equality(node.test)
+    mine = len(frame.paths.tests)
+    if varies:
+        frame.paths.tests.append(node.test if truth else ir.Not(node.test, node.at))
+    falls = _exec_at(frame, node.body if truth else node.orelse, rate)
+    del frame.paths.tests[mine:]
+    return falls
 
 
 def _keep_copies(frame: Frame, condition: ir.Node, taken: Env, other: Env) -> None:

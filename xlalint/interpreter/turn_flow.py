@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, TypeGuard
 
-from xlalint.interpreter.device_loops import Loop, last_name
+from xlalint.interpreter.device_loops import Loop, blocks, last_name
 from xlalint.interpreter.loop_names import names_read_first
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -185,6 +185,28 @@ def ends_generator(loop: Loop, read: ir.Node) -> bool:
     )
 
 
+def ends_loop_by(loop: Loop, read: ir.Node) -> bool:
+    """Return whether what is read, or what the host makes of it under a name, says when a loop ends."""
+    given = {name for targets, value in _assignments(loop) if _holds(value, read) for name in targets}
+    return any(
+        _ends(branch) and (_holds(branch.test, read) or not given.isdisjoint(_names_in(branch.test)))
+        for branch in _branches_of(loop.body)
+    )
+
+
+def _branches_of(statements: tuple[ir.Statement, ...]) -> Iterator[ir.If]:
+    """The conditions of a loop's own turns, in no loop within."""
+    for one in statements:
+        if isinstance(one, ir.If):
+            yield one
+        if not isinstance(one, (ir.For, ir.While)):
+            yield from _branches_of(blocks(one))
+
+
+def _ends(branch: ir.If) -> bool:
+    return any(bool(block) and _leaves(block[-1], nested=False) for block in (branch.body, branch.orelse))
+
+
 def _leaves(last: ir.Statement, *, nested: bool) -> bool:
     return isinstance(last, ir.Return) or (isinstance(last, ir.Jump) and last.leaves and not nested)
 
@@ -315,6 +337,7 @@ __all__ = [
     "adds_up",
     "carries_state",
     "ends_generator",
+    "ends_loop_by",
     "feeds_next_turn",
     "find_stored",
     "given_with",

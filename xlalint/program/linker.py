@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # How many of the subclasses' definitions of an abstract method are followed.
 MAX_OVERRIDES: Final = 4
-_TESTING: Final = ("absl.testing", "pytest", "unittest")
+_PYTEST: Final = "pytest"
+_TESTING: Final = ("absl.testing", _PYTEST, "unittest")
+_MAIN: Final = b"__main__"
 
 
 class ModuleInfo:
@@ -44,8 +46,8 @@ class ModuleInfo:
     A `followed` one is an installed library's: it says what calls into it give, and nothing is reported there. `packages` are the top-level
     packages that it imports, `needs` those of them that it surely imports, in the order of the source. `starred` are the modules of the
     program of which it imports all names, and `at_hand` the packages that it has with these. `testing` is the module that it
-    imports to test, if any. `taught` is what the configuration says of it, from the moment on when it is interpreted, and `shown_targets`
-    are the targets for which it shows to be written.
+    imports to test, or that collects its tests, if any. `taught` is what the configuration says of it, from the moment on when it is
+    interpreted, and `shown_targets` are the targets for which it shows to be written.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class ModuleInfo:
         self.packages = frozenset(binding.module.partition(".")[0] for binding in unit.imports if not binding.level)
         self.at_hand = self.packages
         self.needs = needed_packages(unit.imports)
-        self.testing = _find_testing(unit.imports)
+        self.testing = _find_testing(unit)
         self.functions = [FunctionInfo(self, position, f) for position, f in enumerate(unit.functions)]
         self.classes = [ClassInfo(self, position, c) for position, c in enumerate(unit.classes)]
         self.assigned = frozenset(unit.assigned)
@@ -405,10 +407,18 @@ def _source(binding: ir.Binding) -> tuple[str, int]:
     return dotted, binding.level
 
 
-def _find_testing(bindings: Iterable[ir.Binding]) -> str:
-    """Return the module for tests that is imported, the first by name, "" where none is."""
-    modules = [one.module for one in bindings if not one.level]
-    return min([name for name in _TESTING for one in modules if f"{one}.".startswith(f"{name}.")], default="")
+def _find_testing(unit: ir.Unit) -> str:
+    """Return the module for tests that is imported, the first by name, or that collects a file's tests by their names, or ""."""
+    modules = [one.module for one in unit.imports if not one.level]
+    found = [name for name in _TESTING for one in modules if f"{one}.".startswith(f"{name}.")]
+    return min(found, default="") or (_PYTEST if _is_collected(unit) else "")
+
+
+def _is_collected(unit: ir.Unit) -> bool:
+    """Return whether pytest collects tests of a file that is no script: `test_…` in `test_….py`, with its own settings."""
+    name = unit.module.rpartition(".")[2]
+    named = name.startswith("test_") or name.endswith("_test")
+    return named and _MAIN not in unit.body and any(one.startswith("test_") for one in unit.defs)
 
 
 def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:

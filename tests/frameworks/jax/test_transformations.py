@@ -24,6 +24,27 @@ def train(p, xs):
     return p
 """
 SILENT = {
+    "what no gradient flows through, by NumPy": """
+        def loss(p, x):
+            a = jax.lax.stop_gradient(p * x)
+            return float(a.sum()) * jnp.sum(p * np.asarray(a))
+
+        print(jax.value_and_grad(loss)(jnp.ones(3), jnp.ones(3)))
+        """,
+    "what no gradient flows through, where a loop of the host has it of a compiled function": """
+        act = jax.jit(lambda p, x: (p * x, p.sum()))
+
+        def loss(p, env):
+            seen = env.reset()
+            for _ in range(9):
+                a, told = act(p, seen)
+                a = jax.lax.stop_gradient(a)
+                told = jax.lax.stop_gradient(told)
+                seen = env.step(np.array(a), float(told))
+            return jnp.sum(p)
+
+        gradient = jax.value_and_grad(loss)
+        """,
     "what is drawn anew where nothing compiles the gradient": DRAWS.format("jax.grad(loss)"),
     "what a function keeps of the loop that makes it": """
         def build(tasks, heads):
@@ -541,6 +562,25 @@ SILENT = {
         """,
 }
 FOUND = {
+    "what a gradient flows through besides": (
+        """
+        def loss(p, x):
+            a = jax.lax.stop_gradient(p * x) * p
+            return np.asarray(a).sum() * jnp.sum(p)
+
+        print(jax.value_and_grad(loss)(jnp.ones(3), jnp.ones(3)))
+        """,
+        ["XLA302"],
+    ),
+    "what no gradient flows through, compiled": (
+        """
+        @jax.jit
+        def step(p, x):
+            a = jax.lax.stop_gradient(p * x)
+            return float(a.sum()) * jnp.sum(p)
+        """,
+        ["XLA301"],
+    ),
     "what is drawn once where the gradient is compiled": (
         DRAWS.format("jax.jit(jax.grad(loss))"),
         ["XLA306", "XLA404"],

@@ -9,19 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlalint.abstract.lattice import join_all
+from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     FALSE,
+    NO_GRADIENT,
     TRUE,
     UNKNOWN,
     Const,
     LibrarySymbol,
     Partial,
     Sequence,
+    Tensor,
     Value,
     constant,
     external,
     partial,
     sequence,
+    tensor,
 )
 from xlalint.interpreter.arguments import Arguments
 from xlalint.interpreter.library_calls import LibraryCall
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 _FRAMEWORK = "jax"
 _CALLED = "jax.grad()"
+_STOPS = "jax.lax.stop_gradient"
 # Of each function that differentiates: whether what it makes gives the value beside the gradient.
 GRADIENTS = {
     "jax.grad": False,
@@ -161,6 +166,21 @@ def _with_aux(name: str) -> Special:
     return evaluate
 
 
+def _stop_gradient(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """Mark what no gradient flows through: who differentiates leaves its value to Python (JAX 0.10.2), who maps or compiles does not."""
+    call = _call_of(_STOPS, frame, arguments, node)
+    if call is None:
+        return UNKNOWN
+    result = call.run()
+    return map_leaves(result, _without_gradient) if interpreter.mapping else result
+
+
+def _without_gradient(leaf: Value) -> Value:
+    if type(leaf) is not Tensor:
+        return leaf
+    return tensor(leaf.framework, leaf.dtype, leaf.rank, NO_GRADIENT, leaf.sure, leaf.static)
+
+
 def derived_from(made: Partial) -> Value:
     """Return the function that a gradient runs: who traces the gradient traces that; else what is given."""
     is_gradient = isinstance(made.func, LibrarySymbol) and made.func.name == _CALLED
@@ -180,4 +200,5 @@ FUNCTIONS: dict[str, Special] = {
     **{name: _maker(name, both) for name, both in GRADIENTS.items()},
     **{name: _with_aux(name) for name in ("jax.jvp", "jax.vjp", "jax.linearize")},
     _CALLED: _call_gradient,
+    _STOPS: _stop_gradient,
 }
