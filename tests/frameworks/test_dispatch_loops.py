@@ -309,13 +309,20 @@ def search(params, slope, b, best, n):
     return trial
 """
 
+SEEN = "seen, reward = env.step(int(action))\n        "
+
 SILENT = {
+    "what a video shows of a play, and nothing learns": PLAY.format(
+        SEEN + "kept.append(np.asarray(choose(params, reward)))"
+    ),
+    "a number beside an action that a simulation needs": PLAY.format(
+        SEEN + "told = choose(params, reward)\n        kept.append(told.item())"
+    ),
+    "a number of a play that the host stops": PLAY.format(
+        SEEN + "print(float(choose(params, reward)))\n        if reward < 0:\n            break"
+    ),
     "in a program that chooses the CPU": "jax.config.update('jax_platforms', 'cpu')\n" + TOLD,
     "in a program that chooses the CPU, by the older name": "jax.config.update('jax_platform_name', 'cpu')\n" + TOLD,
-    "in a program that sets the CPU for itself": "import os\nos.environ['JAX_PLATFORMS'] = 'cpu'\n" + TOLD,
-    "in a program that sets the CPU where nobody does": (
-        "import os\nos.environ.setdefault('JAX_PLATFORM_NAME', 'cpu')\n" + TOLD
-    ),
     "in a function that is called at the first turn and at every n-th": RARE.format("at % 15 == 0 or at == 1"),
     "in a function that is called at every n-th turn, where it runs besides": RARE.format("at % 15 == 0 or at == last"),
     "in a function that is called at one turn": RARE.format("at == 1"),
@@ -764,6 +771,19 @@ SILENT = {
     ),
 }
 FOUND = {
+    "a number beside an action, where the parameters are updated": PLAY.format(
+        SEEN + "params, told = update(params, reward)\n        print(float(told))"
+    ),
+    "a number beside an action, where a compiled function follows a gradient": (
+        "@jax.jit\ndef go(params, seen):\n    m, g = jax.value_and_grad(lambda p: jnp.sum(p * seen))(params)\n"
+        "    return params - g, m\n"
+    )
+    + PLAY.format(SEEN + "params, told = go(params, reward)\n        print(float(told))"),
+    "a number beside an action that no simulation takes": PLAY.format(
+        "seen, reward = env.step(0)\n        kept.append(float(choose(params, reward)))"
+    ),
+    "in a program that sets the CPU after JAX read what is set": "import os\nos.environ['JAX_PLATFORMS'] = 'cpu'\n"
+    + TOLD,
     "in a program that chooses the CPU, or another": "jax.config.update('jax_platforms', 'tpu,cpu')\n" + TOLD,
     "in a program that chooses the CPU if it is told to": (
         "import sys\nif 'cpu' in sys.argv:\n    jax.config.update('jax_platforms', 'cpu')\n" + TOLD
@@ -1308,3 +1328,10 @@ def test_what_pytest_collects_is_silent(file: str, code: str, expected: list[str
     (tmp_path / f"{file}.py").write_text(JAX + TOLD + code)
     report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA3",)))
     assert [one.code for one in report.findings if one.severity != "info"] == expected
+
+
+@pytest.mark.parametrize(
+    "setting", ["environ['JAX_PLATFORMS'] = 'cpu'", "environ.setdefault('JAX_PLATFORM_NAME', 'cpu')"]
+)
+def test_what_runs_on_the_cpu_is_silent(setting: str, loud: Loud) -> None:
+    assert loud(f"import os\nos.{setting}\n{JAX}{TOLD}", "jax") == []

@@ -22,10 +22,12 @@ What counts, per framework, is what the program surely does when it is started:
 | tensorflow, less far | it imports TensorFlow, or is a script that imports a module, class or function of the program, whose module does |
 | jax | it imports `jax`: all that JAX does is compiled by XLA |
 | jax | it is a script that imports a module, class or function of the program, whose module imports `jax` |
-| jax, less far | the same, but it chooses the CPU, not under `if` or `try`: `JAX_PLATFORMS`, `jax.config.update("jax_platforms", "cpu")` |
 
 Less than that is asked for by rules of other kinds (`Reach`): what changes the shapes of a compiled step counts wherever XLA compiles one,
 on a GPU by `jit_compile=True`, too; what makes a `tf.function` anew counts wherever there is TensorFlow.
+
+Where a program of JAX chooses the CPU, not under `if` or `try` (`JAX_PLATFORMS`, `jax.config.update("jax_platforms", "cpu")`), what the
+host reads at each turn of a loop costs nothing.
 
 An import under `try` is no evidence: that program runs elsewhere too. A strategy under `try` is: its author wants the TPU, and falls back.
 Nothing but the unit's headers is read, but for a search for a few names in the encoded bodies, and functions are decoded only where those

@@ -36,6 +36,7 @@ from xlalint.interpreter.dispatch_loops import (
     is_of_call,
     is_of_innermost,
     is_of_turn,
+    leads_to,
     mark_of,
     of_earlier_turn,
     of_ended_loop,
@@ -79,6 +80,7 @@ from xlalint.interpreter.switches import NAMESPACES
 from xlalint.interpreter.traced_arguments import is_gone_over, is_structure
 from xlalint.interpreter.traced_leaves import is_of_leaves
 from xlalint.interpreter.turn_flow import (
+    LEARNING,
     AskedOfCalls,
     AskedOfState,
     adds_up,
@@ -88,11 +90,13 @@ from xlalint.interpreter.turn_flow import (
     feeds_next_turn,
     find_stored,
     given_with,
+    gives_state,
     gives_to_next_turn,
     goes_to_its_source,
     is_needed_by_host,
     plays_episode,
     reads_at_end,
+    teaches,
     writes_what_it_reads,
 )
 from xlalint.lowering import ir
@@ -509,6 +513,7 @@ class Frame:
         if called and node is not None and self.function is not None and goes_to_its_source(self.function.body, node):
             return
         if not called and node is not None and turn is not None and self._is_needed_by_host(turn, value, node):
+            turn.plays = True
             for name in given_with(turn.loop, node) & self.env.keys():
                 self.env[name] = of_earlier_turn(self.env[name])
             return
@@ -537,6 +542,8 @@ class Frame:
         read = self.context.sightings.setdefault((f"{ITEM}:{LOOP}", at), read)
         if variant == LOOP and turn is not None:
             turn.reads.append(read)
+            if node is not None and not gives_state(turn.loop, node):
+                turn.aside.append(read)
         self.context.reads_numbers |= called and not copies
         self._has_read(node)
 
@@ -594,10 +601,10 @@ class Frame:
                 self.report(GROWING_TENSOR, at, value, name)
         many = turn.takes_many and not takes_step(turn.loop)
         if many or (turn.reads and plays_episode(turn.loop, body_of(self))):
-            for read in turn.reads:
-                read.variant = COLLECTED
-                read.rate = ALWAYS.in_steps(Frequency.EPOCH if many else Frequency.EVALUATION)
+            _collect(turn.reads, Frequency.EPOCH if many else Frequency.EVALUATION)
             return
+        if turn.plays and turn.aside and not self._may_teach(turn):
+            _collect(turn.aside, Frequency.EVALUATION)  # each turn waits for what the simulation does next, in any case
         if not turn.dispatches:
             return  # what it calls reads what was computed before
         if turn.called and draws(self.module, self.function, turn):
@@ -605,6 +612,10 @@ class Frame:
         for context, at in turn.called.items():
             if not _reads_what_it_got(context) or not self._is_handed_over(turn, context, at):
                 self.context.each_turn[context] = None
+
+    def _may_teach(self, turn: LoopTurns) -> bool:
+        """Return whether something may be trained in the turns of a loop, or in those around it."""
+        return teaches(turn.list_calls()) or any(leads_to(context, LEARNING) for context in turn.called)
 
     def _is_handed_over(self, turn: LoopTurns, context: Context, at: int) -> bool:
         """Return whether the host takes what a call in a loop reads, and the loop is there for that or cannot go on without it."""
@@ -927,6 +938,13 @@ class Frame:
 
 def _has_parts(info: FunctionInfo, name: str) -> bool:
     return is_gone_over(info, name) or is_structure(info, name)
+
+
+def _collect(reads: Iterable[PendingHazard], often: Frequency) -> None:
+    """Say of reads in the turns of a loop that these are there for what is read."""
+    for read in reads:
+        read.variant = COLLECTED
+        read.rate = ALWAYS.in_steps(often)
 
 
 def _reads_what_it_got(context: Context) -> bool:

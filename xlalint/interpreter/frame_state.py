@@ -38,7 +38,8 @@ class LoopTurns:
     """Keeps what is seen of the turns of one lasting loop.
 
     `tests_before` counts the tests around the loop, `is_innermost` says that no lasting loop stands in it. `reads` are what the host reads
-    at each turn, `called` the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
+    at each turn, `aside` those of them that no state is computed with, `plays` says that a simulation of the host's needs another one to go
+    on, `called` are the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
     compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, `calls` the
     last names of what it calls, once somebody asked. `around` is the lasting loop around it. `joined` are tensors that a turn makes longer,
     by place, each with the statement and the name.
@@ -47,12 +48,14 @@ class LoopTurns:
     __slots__ = (
         "added",
         "around",
+        "aside",
         "called",
         "calls",
         "dispatches",
         "is_innermost",
         "joined",
         "loop",
+        "plays",
         "reads",
         "takes_many",
         "tests_before",
@@ -66,9 +69,10 @@ class LoopTurns:
         self.tests_before = tests_before
         self.is_innermost = is_innermost
         self.reads: list[PendingHazard] = []
+        self.aside: list[PendingHazard] = []
         self.called: dict[Context, int] = {}
         self.joined: dict[int, tuple[int, Value, ir.Node]] = {}
-        self.dispatches = self.takes_many = False
+        self.dispatches = self.takes_many = self.plays = False
         self.added: frozenset[str] | None = None
         self.calls: frozenset[str] | None = None
 

@@ -15,7 +15,7 @@ from xlalint.lowering import ir
 
 _Assigned = list[tuple[set[str], ir.Node]]
 # What is called where something is learned of the turns of a loop.
-_LEARNING: Final = frozenset(
+LEARNING: Final = frozenset(
     (
         "apply_gradients",
         "apply_updates",
@@ -29,6 +29,9 @@ _LEARNING: Final = frozenset(
         "value_and_grad",
     )
 )
+
+# Parts of the names of what changes what is trained.
+_TEACHING: Final = ("fit", "grad", "learn", "optim", "train", "update")
 
 # What writes what it is given, or what it is called of, to a file.
 _WRITING: Final = frozenset(
@@ -132,9 +135,14 @@ def writes_what_it_reads(loop: Loop, read: ir.Node) -> bool:
     """Return whether a call writes what is read to a file, and nothing is learned of the loop's turns: the files are what it is there
     for."""
     calls = [one for one in ir.walk(loop.body) if isinstance(one, ir.Call)]
-    if any(last_name(one.func) in _LEARNING for one in calls):
+    if any(last_name(one.func) in LEARNING for one in calls):
         return False
     return any(last_name(one.func) in _WRITING and _holds(one, read) for one in calls)
+
+
+def teaches(called: Iterable[str]) -> bool:
+    """Return whether something may be trained by what is called, as far as the names tell."""
+    return any(part in name.lower() for name in called for part in _TEACHING)
 
 
 def plays_episode(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
@@ -143,7 +151,7 @@ def plays_episode(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
     A simulation is an object that is reset, and whose `step` is compiled: `step = jax.jit(env.step)`.
     """
     calls = [one for one in ir.walk(loop.body) if isinstance(one, ir.Call)]
-    if any(last_name(one.func) in _LEARNING for one in calls):
+    if any(last_name(one.func) in LEARNING for one in calls):
         return False
     called = {one.func.id for one in calls if isinstance(one.func, ir.Name)}
     simulated = {
@@ -263,6 +271,16 @@ def given_with(loop: Loop, read: ir.Node) -> set[str]:
     return set().union(*together)
 
 
+def gives_state(loop: Loop, read: ir.Node) -> bool:
+    """Return whether what is read comes of a call that gives a new value to something it takes: `params, loss = step(params, batch)`."""
+    names = _names_in(read)
+    return any(
+        not targets.isdisjoint(names) and not targets.isdisjoint(_names_in(value))
+        for targets, value in _assignments(loop)
+        if _is_call(value)
+    )
+
+
 def _carriers_of(names: set[str], assigned: _Assigned, of_arrays: Callable[[ir.Node], bool]) -> set[str]:
     """Return names of the host's values, with other names of these and of what the host computes of their arrays."""
     found = set(names)
@@ -332,6 +350,7 @@ def _names_in(node: ir.Node) -> set[str]:
 
 
 __all__ = [
+    "LEARNING",
     "AskedOfCalls",
     "AskedOfState",
     "adds_up",
@@ -341,9 +360,11 @@ __all__ = [
     "feeds_next_turn",
     "find_stored",
     "given_with",
+    "gives_state",
     "gives_to_next_turn",
     "goes_to_its_source",
     "is_needed_by_host",
     "reads_at_end",
+    "teaches",
     "writes_what_it_reads",
 ]

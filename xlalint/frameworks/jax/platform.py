@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from xlalint.frameworks.base import ON_DEVICE, Platform, Reach
+from xlalint.frameworks.base import ON_DEVICE, Platform
 from xlalint.frameworks.platforms import imported_by_script
-from xlalint.interpreter.device_loops import last_name
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from xlalint.program.linker import ModuleInfo, Program
 
 _CHOICES: Final = frozenset(("JAX_PLATFORMS", "JAX_PLATFORM_NAME", "jax_platforms", "jax_platform_name"))
-_SETTING: Final = frozenset(("setdefault", "update"))
 _CPU: Final = "cpu"
 
 
 def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform | None:
     """Say that a program that imports `jax` runs on an XLA device: all that JAX does is compiled by XLA.
 
-    So does a script that makes an agent of another file's, which imports it. One that chooses the CPU as it starts is compiled for that.
+    So does a script that makes an agent of another file's, which imports it. Where one chooses the CPU as it starts, results are at hand.
     """
     if "jax" in module.packages:
         return _at(module, "it imports `jax`")
@@ -34,28 +30,26 @@ def platform_of(module: ModuleInfo, program: Program, _target: str) -> Platform 
 
 
 def _at(module: ModuleInfo, why: str) -> Platform:
-    if _chooses_cpu(module):
-        return Platform("jax", f"is compiled by XLA: {why}", Reach.COMPILED, at_hand=True)
-    return Platform("jax", f"{ON_DEVICE}{why}")
+    return Platform("jax", f"{ON_DEVICE}{why}", at_hand=_chooses_cpu(module))
 
 
 def _chooses_cpu(module: ModuleInfo) -> bool:
-    """Return whether a module, as it starts, has JAX compute on the CPU, whatever else is there."""
+    """Return whether a module, as it starts, means JAX to compute on the CPU, whatever else is there."""
     body = module.unit.body
     if not any(name.encode() in body for name in _CHOICES):
         return False
-    chosen = [value for name, value in _list_settings(ir.decode_body(body)) if name in _CHOICES]
+    settings = map(_setting_of, ir.decode_body(body))
+    chosen = [value for name, value in settings if name in _CHOICES]
     return bool(chosen) and chosen[-1] == _CPU
 
 
-def _list_settings(statements: tuple[ir.Statement, ...]) -> Iterator[tuple[object, object]]:
-    """List what statements, not under `if` or `try`, set by name: `os.environ["A"] = "b"`, `config.update("a", "b")`."""
-    for one in statements:
-        if type(one) is ir.Assign:
-            for target in one.targets:
-                if type(target) is ir.Sub and type(target.index) is ir.Const:
-                    yield target.index.value, one.value.value if type(one.value) is ir.Const else None
-        elif type(one) is ir.Eval and type(one.value) is ir.Call and last_name(one.value.func) in _SETTING:
-            given = [arg.value if type(arg) is ir.Const else None for arg in one.value.args]
-            if len(given) == 2:
-                yield given[0], given[1]
+def _setting_of(statement: ir.Statement) -> tuple[object, object]:
+    """The name and value of `os.environ["A"] = "b"`, `os.environ.setdefault("A", "b")`, `config.update("a", "b")`; None of others."""
+    given: tuple[ir.Node, ...] = ()
+    if type(statement) is ir.Assign and type(statement.targets[0]) is ir.Sub:
+        given = (statement.targets[0].index, statement.value)
+    elif type(statement) is ir.Eval and type(statement.value) is ir.Call:
+        given = statement.value.args
+    if len(given) != 2 or type(given[0]) is not ir.Const:
+        return None, None
+    return given[0].value, given[1].value if type(given[1]) is ir.Const else None
