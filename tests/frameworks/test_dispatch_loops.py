@@ -782,8 +782,6 @@ FOUND = {
     "a number beside an action that no simulation takes": PLAY.format(
         "seen, reward = env.step(0)\n        kept.append(float(choose(params, reward)))"
     ),
-    "in a program that sets the CPU after JAX read what is set": "import os\nos.environ['JAX_PLATFORMS'] = 'cpu'\n"
-    + TOLD,
     "in a program that chooses the CPU, or another": "jax.config.update('jax_platforms', 'tpu,cpu')\n" + TOLD,
     "in a program that chooses the CPU if it is told to": (
         "import sys\nif 'cpu' in sys.argv:\n    jax.config.update('jax_platforms', 'cpu')\n" + TOLD
