@@ -933,7 +933,7 @@ class Frame:
         culprit = device_tensor(value)
         if culprit is None or not self.interpreter.replacing(culprit.framework) or self.function is None:
             return False
-        return all(param.name != node.id for param in self.function.params) or is_structure(self.function, node.id)
+        return all(param.name != node.id for param in self.function.params) or _has_parts(self.function, node.id)
 
 
 def _has_parts(info: FunctionInfo, name: str) -> bool:

@@ -26,6 +26,7 @@ from xlalint.abstract.values import (
     members,
     tensor,
 )
+from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
@@ -258,8 +259,16 @@ def is_structure(info: FunctionInfo, name: str) -> bool:
 
 def is_gone_over(info: FunctionInfo, name: str) -> bool:
     """Return whether a body goes over a bare name, by itself or beside others: what has several parts and is an array has no truth."""
-    over = (one.iterable for one in ir.walk(info.body) if isinstance(one, (ir.For, ir.Generator)))
-    return any(_is_name(part, name) for one in over for part in (one, *_given_beside(one)))
+    return any(_is_name(part, name) for one in ir.walk(info.body) for part in _gone_over_by(one))
+
+
+def _gone_over_by(node: ir.Node) -> tuple[ir.Node, ...]:
+    """What a loop goes over row by row, of the host or, in a call, of the device: `scan(step, carry, rows)`."""
+    if isinstance(node, (ir.For, ir.Generator)):
+        return (node.iterable, *_given_beside(node.iterable))
+    if isinstance(node, ir.Call) and last_name(node.func) == "scan":
+        return (*node.args[2:3], *[value for key, value in node.keywords if key == "xs"])
+    return ()
 
 
 def _given_beside(node: ir.Node) -> tuple[ir.Node, ...]:

@@ -36,7 +36,22 @@ def kernel(ref: jax.Array):
     jax.lax.fori_loop(0, 4, partial(body, ref=ref), 0)
 """
 
+TASKS = """
+def adapt(params, rows, query):
+    if rows:
+        params, _ = jax.lax.scan({0})
+    return jnp.sum(params * query)
+
+@jax.jit
+def f(params, rows, query):
+    return jnp.mean(jax.vmap(adapt, in_axes=(None, 0, 0))(params, rows, query))
+"""
+
 SILENT = {
+    "whether there are rows for a scan": TASKS.format("lambda p, row: (p - row['g'], None), params, rows"),
+    "whether there are rows for a scan, by keyword": TASKS.format(
+        "lambda p, row: (p - row['g'], None), params, xs=rows"
+    ),
     "the first of several that are asked for their keys": (
         "def merge(rows, keys=None):\n    if keys is None:\n        keys = rows[0].keys()\n"
         "    return {k: jnp.stack([row[k] for row in rows]) for k in keys if k in rows[0]}\n\n"
@@ -105,6 +120,10 @@ SILENT = {
     ),
 }
 FOUND = {
+    "what the steps of a scan begin with": (
+        TASKS.replace("if rows:", "if params:").format("lambda p, row: (p - row['g'], None), params, rows"),
+        ["XLA101"],
+    ),
     "NumPy's array in a record that is not traced": (
         "import typing\nclass Rows(typing.NamedTuple):\n    obs: np.ndarray\n\n"
         "@jax.jit\ndef f(key):\n    rows = Rows(np.zeros(3))\n    return rows.obs[jax.random.randint(key, (1,), 0, 3)]",
