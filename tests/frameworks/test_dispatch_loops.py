@@ -55,6 +55,19 @@ for i in range(1000):
     if state.done:
         break
 """
+STEPPED = """
+from envs import make
+
+env, env_reset, env_step = make("humanoid")
+act = jax.jit(lambda seen: jnp.tanh(seen).sum())
+
+def play(key, agent, kept, other, total=0.0):
+    {0}
+    for i in range(1000):
+        {1}
+        {2}
+    return total
+"""
 LOOP = """
 def train(params, loader):
     best = 1e9
@@ -439,6 +452,26 @@ SILENT = {
         "        params, m = step(params, patch)\n        patch.set_xy(float(m['loss']))\n    return patches"
     ),
     "an episode that the device simulates": EPISODE.format("jax.jit(env.step)", "total += float(state.reward)"),
+    "an episode, by functions that somebody made": STEPPED.format(
+        "state = env_reset(key)", "state = env_step(state, act(state.obs))", "total += float(state.reward)"
+    ),
+    "an episode, by methods, whose state is one of several": STEPPED.format(
+        "obs, state = env.reset(key)",
+        "obs, state, reward, done, _ = env.step(key, state, act(obs))",
+        "kept.append(np.asarray(act(state)))",
+    ),
+    "at the turns that a chosen expression lets in": LOOP.format(
+        "print(float(metrics['loss'])) if index % 100 == 0 else None"
+    ),
+    "at the turns that an operator lets in": LOOP.format("index % 100 == 0 and print(float(metrics['loss']))"),
+    "but for the turns that an operator leaves out": LOOP.format("index % 100 or print(float(metrics['loss']))"),
+    "what the host has of a choice of turns": LOOP.format(
+        "best = float(metrics['loss']) if index % 100 == 0 else best"
+    ),
+    "arrays that a function of another framework's module collects": "import torch\n\n"
+    + COLLECT.replace(
+        "def evaluate(", "def padded(params, rows):\n    return np.asarray(predict(params, rows))\n\ndef evaluate("
+    ).format("key, one = jax.random.split(key)\n        kept.append(padded(params, jax.random.normal(one, (3, 3))))"),
     "episodes that the device simulates side by side": EPISODE.format(
         "jax.jit(jax.vmap(env.step))", "kept.append(state)"
     ),
@@ -867,6 +900,19 @@ FOUND = {
         "def train(params, loader):\n    for b in batches(loader):\n        params, m = step(params, b)\n        print(m['loss'].item())"
     ),
     "an array that is asked for a number": LOOP.format("kept = 3 in metrics['loss']"),
+    "an episode of which an agent learns, by functions that somebody made": STEPPED.format(
+        "state = env_reset(key)", "state = env_step(state, act(state.obs))", "agent.update(float(act(state)))"
+    ),
+    "steps of what nobody resets, by functions": STEPPED.format(
+        "state = start(key)", "state = env_step(state, act(state.obs))", "print(float(act(state)))"
+    ),
+    "what is computed beside steps of something else": STEPPED.format(
+        "state = env_reset(key)", "other, value = env_step(other, act(other))", "print(float(act(other)))"
+    ),
+    "by an operator that asks for no turn": LOOP.format("loader and print(float(metrics['loss']))"),
+    "by a chosen expression that asks for no turn": LOOP.format(
+        "print(float(metrics['loss'])) if loader else print(index)"
+    ),
     "an episode of which an agent learns": EPISODE.format("jax.jit(env.step)", "agent.update(state)"),
     "steps of what nobody resets": EPISODE.format("jax.jit(trainer.step)", "kept.append(state)"),
     "what is an array": LOOP.format("print(float(metrics['loss']) if hasattr(metrics['loss'], 'dtype') else 0)"),

@@ -42,6 +42,7 @@ from xlalint.interpreter.builtin_calls import element_of, is_text, report_format
 from xlalint.interpreter.device_loops import MOVING, find_models, models_of
 from xlalint.interpreter.dispatch_loops import lists_table
 from xlalint.interpreter.frame import _EVAL, Frame
+from xlalint.interpreter.guards import may_guard
 from xlalint.interpreter.narrowing import assume
 from xlalint.interpreter.paths import LOCAL, REMOTE, begins_at, prolong
 from xlalint.interpreter.spelling import path_of, position
@@ -570,6 +571,7 @@ def not_(frame: Frame, node: ir.Not) -> Value:
 
 def bool_(frame: Frame, node: ir.Bool) -> Value:
     saved, rate = frame.env, frame.loops.rate
+    tests = len(frame.paths.tests)
     frame.env = dict(saved)
     result: Value = NEVER
     for position_, operand in enumerate(node.values):
@@ -586,9 +588,17 @@ def bool_(frame: Frame, node: ir.Bool) -> Value:
         if known is None:
             result = join(result, when_truth(value, not node.is_and))
             frame.loops.rate = frame.rates_unless_off(operand)[not node.is_and]
+        _add_guard(frame, operand, node.is_and)
         assume(frame, operand, node.is_and)
     frame.env, frame.loops.rate = saved, rate
+    del frame.paths.tests[tests:]
     return result
+
+
+def _add_guard(frame: Frame, asked: ir.Node, outcome: bool) -> None:
+    """Note that what follows in an expression runs with this outcome alone, where a loop's turns may differ in it."""
+    if frame.loops.lasting and may_guard(asked):
+        frame.paths.tests.append(asked if outcome else ir.Not(asked, position(asked)))
 
 
 def ternary(frame: Frame, node: ir.IfExp) -> Value:
@@ -597,17 +607,18 @@ def ternary(frame: Frame, node: ir.IfExp) -> Value:
     reached = frame.rates_of(node.test) if known is not None else frame.rates_unless_off(node.test)
     result: Value = NEVER
     choices = frame.paths.choices
-    mine = len(choices)
+    mine, tests = len(choices), len(frame.paths.tests)
     for wanted, branch in ((True, node.body), (False, node.orelse)):
         if known is None or known is wanted:
             frame.env = dict(saved)
             assume(frame, node.test, wanted)
             if known is None:
                 choices.append(node.test)
+            _add_guard(frame, node.test, wanted)
             frame.loops.rate = reached[not wanted]
             result = join(result, frame.eval(branch))
             frame.loops.rate = rate
-            del choices[mine:]
+            del choices[mine:], frame.paths.tests[tests:]
     frame.env = saved
     return result
 

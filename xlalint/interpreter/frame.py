@@ -619,7 +619,7 @@ class Frame:
 
     def _is_handed_over(self, turn: LoopTurns, context: Context, at: int) -> bool:
         """Return whether the host takes what a call in a loop reads, and the loop is there for that or cannot go on without it."""
-        framework = self.interpreter.annotations.framework(context.module)
+        framework = _framework_of_reads(context) or self.interpreter.annotations.framework(context.module)
         calls = [one for one in ir.walk(turn.loop.body) if isinstance(one, ir.Call) and one.at == at]
         if any(gives_to_next_turn(turn.loop, one, self._asks_of_called(framework)) for one in calls):
             return True
@@ -950,6 +950,11 @@ def _collect(reads: Iterable[PendingHazard], often: Frequency) -> None:
 def _reads_what_it_got(context: Context) -> bool:
     """Return whether a function that a loop calls reads what it was handed in the turn, as far as that is known."""
     return not context.done or any(one.variant == CALLED for one in context.sightings.values())
+
+
+def _framework_of_reads(context: Context) -> str:
+    """The framework whose tensors a function reads that it was handed in the turn, "" where none is seen."""
+    return next((one.framework for one in context.sightings.values() if one.variant == CALLED), "")
 
 
 def _may_change(method: FunctionInfo) -> bool:

@@ -262,7 +262,7 @@ def is_gone_over(info: FunctionInfo, name: str) -> bool:
     return any(_is_name(part, name) for one in ir.walk(info.body) for part in _gone_over_by(one))
 
 
-def _gone_over_by(node: ir.Node) -> tuple[ir.Node, ...]:
+def _gone_over_by(node: object) -> tuple[ir.Node, ...]:
     """What a loop goes over row by row, of the host or, in a call, of the device: `scan(step, carry, rows)`."""
     if isinstance(node, (ir.For, ir.Generator)):
         return (node.iterable, *_given_beside(node.iterable))

@@ -148,11 +148,16 @@ def teaches(called: Iterable[str]) -> bool:
 def plays_episode(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
     """Return whether the turns of a loop of a body go on in a simulation that the device runs, and nothing there learns of it.
 
-    A simulation is an object that is reset, and whose `step` is compiled: `step = jax.jit(env.step)`.
+    A simulation is an object that is reset, and whose `step` is compiled: `step = jax.jit(env.step)`. Or its state is what a function of
+    these names gave before, and gives of it: `state = env_reset(key)`, `state = env_step(state, action)`.
     """
     calls = [one for one in ir.walk(loop.body) if isinstance(one, ir.Call)]
     if any(last_name(one.func) in LEARNING for one in calls):
         return False
+    return _steps_on(loop, body) or _steps_object(calls, body)
+
+
+def _steps_object(calls: list[ir.Call], body: tuple[ir.Statement, ...]) -> bool:
     called = {one.func.id for one in calls if isinstance(one.func, ir.Name)}
     simulated = {
         path_of(part.value)
@@ -164,6 +169,25 @@ def plays_episode(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
     return bool(simulated) and any(
         isinstance(one, ir.Attr) and one.name == "reset" and path_of(one.value) in simulated for one in ir.walk(body)
     )
+
+
+def _steps_on(loop: Loop, body: tuple[ir.Statement, ...]) -> bool:
+    """Return whether the state of a simulation is reset somewhere in a body, and goes on in a loop by what takes a step of it."""
+    assigned = [one for one in ir.walk(body) if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call)]
+    begun = set().union(*(_targets_of(one) for one in assigned if "reset" in _called_name(one)))
+    return any(
+        "step" in _called_name(one) and not (begun & _targets_of(one)).isdisjoint(_names_in(one.value))
+        for one in assigned
+        if any(part is one for part in ir.walk_statements(loop.body))
+    )
+
+
+def _called_name(assign: ir.Assign) -> str:
+    return last_name(assign.value.func).lower() if isinstance(assign.value, ir.Call) else ""
+
+
+def _targets_of(assign: ir.Assign) -> set[str]:
+    return set().union(*map(_names_given, assign.targets))
 
 
 def _list_targets(assign: ir.Assign) -> set[str]:
