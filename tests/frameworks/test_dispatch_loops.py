@@ -328,6 +328,10 @@ SILENT = {
     "what a video shows of a play, and nothing learns": PLAY.format(
         SEEN + "kept.append(np.asarray(choose(params, reward)))"
     ),
+    "what a video shows of a play, named anew": PLAY.format(
+        SEEN
+        + "frame = choose(params, reward)\n        frame = jnp.array(frame * 255)\n        kept.append(np.asarray(frame))"
+    ),
     "a number beside an action that a simulation needs": PLAY.format(
         SEEN + "told = choose(params, reward)\n        kept.append(told.item())"
     ),

@@ -296,10 +296,12 @@ def given_with(loop: Loop, read: ir.Node) -> set[str]:
 
 
 def gives_state(loop: Loop, read: ir.Node) -> bool:
-    """Return whether what is read comes of a call that gives a new value to something it takes: `params, loss = step(params, batch)`."""
+    """Return whether what is read comes of a call that gives the next turn a new value of something it takes:
+    `params, loss = step(params, batch)`."""
     names = _names_in(read)
+    first = names_read_first(loop)
     return any(
-        not targets.isdisjoint(names) and not targets.isdisjoint(_names_in(value))
+        not targets.isdisjoint(names) and not (targets & first).isdisjoint(_names_in(value))
         for targets, value in _assignments(loop)
         if _is_call(value)
     )
