@@ -464,6 +464,9 @@ SILENT = {
         "obs, state, reward, done, _ = env.step(key, state, act(obs))",
         "kept.append(np.asarray(act(state)))",
     ),
+    "behind turns that are left where something known says so": LOOP.format(
+        "kind = 1\n        if kind == 1:\n            if index % 100:\n                continue\n        print(float(metrics['loss']))"
+    ),
     "at the turns that a chosen expression lets in": LOOP.format(
         "print(float(metrics['loss'])) if index % 100 == 0 else None"
     ),

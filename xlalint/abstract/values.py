@@ -414,9 +414,10 @@ NUMBER_KINDS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
 """The dtype kind that each type of Python's numbers has as a tensor."""
 
 DISCRETE: Final = frozenset(("b", "i"))
+"""Kinds of values that have no derivative."""
+
 NO_GRADIENT: Final = "no gradient"
 """In `Tensor.place`: no gradient flows through it. What is computed with other tensors has no such mark."""
-"""Kinds of values that have no derivative."""
 
 
 def kind_of_number(value: Value) -> str:

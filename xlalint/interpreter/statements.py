@@ -352,7 +352,8 @@ def _exec_known(frame: Frame, node: ir.If, truth: bool, rate: Rate) -> bool:
     if varies:
         frame.paths.tests.append(node.test if truth else ir.Not(node.test, node.at))
     falls = _exec_at(frame, node.body if truth else node.orelse, rate)
-    del frame.paths.tests[mine:]
+    if varies:
+        del frame.paths.tests[mine]  # what the branch left behind of its own holds for what follows
     return falls
 
 
