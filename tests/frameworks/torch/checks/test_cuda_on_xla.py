@@ -229,10 +229,13 @@ def test_other_tests_are_not_for_gpus(findings: Findings, condition: str) -> Non
 TESTS = "import pytest\n"
 
 
-@pytest.mark.parametrize(("imports", "severity"), [("", "error"), (TESTS, "info")])
-def test_what_only_a_test_asks_for_is_information(imports: str, severity: str) -> None:
+@pytest.mark.parametrize(
+    ("imports", "file", "severity"),
+    [("", "it.py", "error"), (TESTS, "it.py", "info"), ("", "test_it.py", "info"), ("", "it_test.py", "info")],
+)
+def test_what_only_a_test_asks_for_is_information(imports: str, file: str, severity: str) -> None:
     text = imports + START + "def test_it():\n    model.cuda()\n"
-    report = check_text(text, "test_it.py", Settings(target="torch_xla", show_info=True, select=("XLA513",)))
+    report = check_text(text, file, Settings(target="torch_xla", show_info=True, select=("XLA513",)))
     assert [(one.severity, "in a test" in one.message, one.frequency) for one in report.findings] == [
         (severity, severity == "info", None)
     ]
