@@ -1368,6 +1368,8 @@ def test_scripts_run_what_other_files_compile(parts: tuple[str, ...], row: int, 
         ("step_test", "def test_loss():\n    train(load(), load())\n", []),
         ("test_step", "def run():\n    train(load(), load())\n", ["XLA301"]),
         ("step", "def test_loss():\n    train(load(), load())\n", ["XLA301"]),
+        ("test_step", "def test_loss(params):\n    train(params, load())\n", ["XLA301"]),
+        ("test_step", "def test_loss():\n    train(load(), load())\n\ntest_loss()\n", ["XLA301"]),
         (
             "test_step",
             "def test_loss():\n    train(load(), load())\n\nif __name__ == '__main__':\n    test_loss()\n",

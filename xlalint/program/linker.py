@@ -415,10 +415,15 @@ def _find_testing(unit: ir.Unit) -> str:
 
 
 def _is_collected(unit: ir.Unit) -> bool:
-    """Return whether pytest collects tests of a file that is no script: `test_…` in `test_….py`, with its own settings."""
+    """Return whether pytest collects tests of a file that starts nothing itself: `test_….py` with functions `test_…` that take nothing.
+
+    An evaluation may have such a name, too: it takes what it evaluates.
+    """
     name = unit.module.rpartition(".")[2]
-    named = name.startswith("test_") or name.endswith("_test")
-    return named and _MAIN not in unit.body and any(one.startswith("test_") for one in unit.defs)
+    if not (name.startswith("test_") or name.endswith("_test")) or _MAIN in unit.body:
+        return False
+    tests = [index for name, index in unit.defs.items() if name.startswith("test_") and index >= 0]
+    return bool(tests) and unit.defs.keys().isdisjoint(unit.calls) and not any(unit.functions[i].params for i in tests)
 
 
 def needed_packages(bindings: Iterable[ir.Binding]) -> tuple[str, ...]:
