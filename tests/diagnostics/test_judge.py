@@ -11,6 +11,7 @@ import pytest
 from xlalint.analysis.hazard import Confidence, Hazard, Step
 from xlalint.config import Settings
 from xlalint.diagnostics import Finding, check, judge, visible
+from xlalint.project import check_text
 from xlalint.rules import Rule
 from xlalint.source.model import SourceFile
 
@@ -197,3 +198,11 @@ def test_hidden_findings_are_kept_for_suppressions() -> None:
     judged = judge([_hazard(confidence=Confidence.POSSIBLE)], {"/p/m.py": source}, RULES, Settings())
     assert len(judged.findings) == 1
     assert visible(judged.findings, Settings()) == []
+
+
+@pytest.mark.parametrize("text", ["{x, y}", "a {x , y}", "{ x,} {y}", "{x, y!r}", "{(x, y):>9}", "{x, y:>9}"])
+def test_tuples_of_formatted_strings_are_anchored(text: str) -> None:
+    code = f"import jax\n\n@jax.jit\ndef f(x):\n    y = x * 2\n    print(f'{text}')\n    return y\n"
+    report = check_text(code, "a.py", Settings(python=None, show_info=True, select=("XLA303",)))
+    assert not report.failures
+    assert report.findings[0].code == "XLA303"

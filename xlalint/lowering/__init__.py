@@ -12,7 +12,7 @@ from xlalint.source.model import SourceFile
 
 __all__ = ["Unit", "lower"]
 
-VERSION = 21
+VERSION = 22
 """Version of the representation: part of every cache key of lowered units."""
 
 

@@ -60,6 +60,7 @@ class Lowerer:
     """Builds the tables of one unit while it walks the file's tree."""
 
     def __init__(self, data: bytes, lessons: Lessons | None) -> None:
+        self.data = data
         # Indexed by ast's line numbers, which count from 1.
         self.starts = [0, *Lines(data).starts]
         self.lessons = lessons
@@ -269,6 +270,7 @@ class Lowerer:
         values: list[ir.Node] = []
         for part in node.values:
             if not isinstance(part, ast.Constant):
+                self.narrow(part.value)
                 values.append(self.expr(part.value))
                 if part.format_spec is not None and part.format_spec.values:
                     nested = self.format(part.format_spec)
@@ -277,6 +279,16 @@ class Lowerer:
         first = node.values[0] if node.values else None
         head = first.value[:_HEAD] if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
         return ir.Format(tuple(values), self.at(node), specified, head)
+
+    def narrow(self, node: ast.expr) -> None:
+        """Take the braces of a formatted string from the extent of a tuple without parentheses, which it has before Python 3.12."""
+        if type(node) is not ast.Tuple or node.end_lineno is None or node.end_col_offset is None:
+            return
+        first, last = self.starts[node.lineno] + node.col_offset, self.starts[node.end_lineno] + node.end_col_offset
+        if self.data[first : first + 1] == b"{":
+            inner = self.data[first + 1 : last - 1]
+            node.col_offset += 1 + len(inner) - len(inner.lstrip(b" "))
+            node.end_col_offset -= 1 + len(inner) - len(inner.rstrip(b" "))
 
     def star(self, node: ast.Starred) -> ir.Node:
         return ir.Star(self.expr(node.value))

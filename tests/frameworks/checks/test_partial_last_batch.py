@@ -24,6 +24,14 @@ SILENT = {
         "ds = MNIST('.')\ns = RandomSampler(ds)\nDataLoader(ds, batch_size=8, sampler=s)"
     ),
     "one of which the first batch is taken": "loader = DataLoader(ds, 8, shuffle=True)\nx = next(iter(loader))\nmodel(x)",
+    "one of which loops draw whole batches": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nmany = size // 8\nfor epoch in range(9):\n    given = iter(loader)\n"
+        "    for _ in tqdm(range(many)):\n        learn(next(given))"
+    ),
+    "one of which loops draw whole batches, by a bar with a name": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nfor epoch in range(9):\n    bar = tqdm(range(size // 8), leave=False)\n"
+        "    given = iter(loader)\n    for step in bar:\n        batch = next(given)\n        learn(batch)"
+    ),
     "a stream": "class S(IterableDataset):\n    def __iter__(self):\n        yield 1\nDataLoader(S(), 8, shuffle=False)",
     "a sampler that never ends": (
         "class S(Sampler):\n    def __iter__(self):\n        while True:\n            yield 1\nDataLoader(ds, 8, sampler=S())"
@@ -35,6 +43,26 @@ SILENT = {
     "a method of something else": "trader.batch(8)\nregressor.fit([1, 2, 3])",
 }
 FOUND = {
+    "one of which loops draw all batches": (
+        "loader = DataLoader(ds, 8, shuffle=True)\nfor epoch in range(9):\n    given = iter(loader)\n"
+        "    for _ in range(len(loader)):\n        learn(next(given))",
+        ["XLA402:warning"],
+    ),
+    "one of which loops draw whole batches or all, by a bar with a name": (
+        "loader = DataLoader(ds, 8, shuffle=True)\ngiven = iter(loader)\nbar = range(size // 8)\nif more:\n    bar = range(size)\n"
+        "for step in bar:\n    learn(next(given))",
+        ["XLA402:warning"],
+    ),
+    "one of which a loop draws whole batches, and another all": (
+        "loader = DataLoader(ds, 8, shuffle=True)\ngiven = iter(loader)\nfor _ in range(size // 8):\n    learn(next(given))\n"
+        "for x in loader:\n    learn(x)",
+        ["XLA402:warning"],
+    ),
+    "one of which one batch is drawn besides": (
+        "loader = DataLoader(ds, 8, shuffle=True)\ngiven = iter(loader)\nfor _ in range(size // 8):\n    learn(next(given))\n"
+        "learn(next(given))",
+        ["XLA402:warning"],
+    ),
     "a loader": ("DataLoader(ds, 8, shuffle=True)", ["XLA402:warning"]),
     "a loader that is told to keep": ("DataLoader(ds, 8, shuffle=True, drop_last=False)", ["XLA402:warning"]),
     "a loader with a sampler": ("DataLoader(ds, 8, sampler=sampler)", ["XLA402:warning"]),

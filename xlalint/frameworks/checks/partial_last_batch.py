@@ -22,7 +22,7 @@ from xlalint.interpreter.spelling import spelling
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from xlalint.interpreter.frame import Frame
 
@@ -49,7 +49,7 @@ def check_data_loader(call: CallSite) -> None:
     if not call.lacks("sampler", 3) and _never_ends(call.value("sampler", 3)):
         return
     count = length_of(call.frame, call.node_of("dataset", 0)) if _reads_all(call) else None
-    if _divides(count, size) or _completed(call.frame) or _gives_one_batch(call):
+    if _divides(count, size) or _completed(call.frame) or _gives_one_batch(call) or _gives_whole_batches(call):
         return
     confidence = Confidence.CERTAIN if count is not None else Confidence.LIKELY
     _report(call, "drop_last", _reads_for_training(call), confidence)
@@ -122,23 +122,60 @@ def _list_loops_over(call: CallSite, body: tuple[ir.Statement, ...]) -> Iterator
 
 def _gives_one_batch(call: CallSite) -> bool:
     """Return whether a loader is asked for its first batch, and for nothing else: `batch = next(iter(loader))`."""
-    body = body_of(call.frame)
-    nodes = ir.walk(body)
-    given = [one for one in nodes if type(one) is ir.Assign and one.value == call.node]
-    if len(given) != 1 or len(given[0].targets) != 1 or type(given[0].targets[0]) is not ir.Name:
-        return False
-    name = given[0].targets[0].id
-    named = sum(type(one) is ir.Name and one.id == name for one in nodes)
-    return named > 1 and named == 1 + sum(_takes_first_of(one, name) for one in nodes)
+    name = _name_of(call)
+    nodes = list(ir.walk(body_of(call.frame)))
+    taken = [one.args[0] for one in nodes if type(one) is ir.Call and last_name(one.func) == "next" and one.args]
+    return _is_just(name, nodes, sum(_begins(one, name) for one in taken))
 
 
-def _takes_first_of(node: object, name: str) -> bool:
-    """Return whether an expression is `next(iter(name))`."""
-    if type(node) is not ir.Call or last_name(node.func) != "next" or not node.args:
-        return False
-    begun = node.args[0]
-    over = begun.args[:1] if type(begun) is ir.Call and last_name(begun.func) == "iter" else ()
+def _gives_whole_batches(call: CallSite) -> bool:
+    """Return whether loops draw as many batches of a loader as it has whole ones: `for _ in range(count // size): next(batches)`."""
+    name = _name_of(call)
+    nodes = list(ir.walk(body_of(call.frame)))
+    begun = [one for one in nodes if type(one) is ir.Assign and _begins(one.value, name)]
+    drawn = {target.id for one in begun for target in one.targets if type(target) is ir.Name}
+    loops = [one for one in nodes if type(one) is ir.For and _goes_over_whole(call.frame, one)]
+    draws = sum(_draws(one, drawn) for one in nodes)
+    within = sum(_draws(one, drawn) for loop in loops for one in ir.walk(loop.body))
+    return 0 < draws <= within and _is_just(name, nodes, len(begun))
+
+
+def _goes_over_whole(frame: Frame, loop: ir.For) -> bool:
+    """Return whether a loop has as many turns as one number holds another: `range(a // b)`, with a progress bar around it or not."""
+    named = loop.iterable.id if type(loop.iterable) is ir.Name else ""
+    given = (one for one in ir.walk(body_of(frame)) if type(one) is ir.Assign)
+    bars = [one.value for one in given if any(type(to) is ir.Name and to.id == named for to in one.targets)]
+    return all(_counts_whole(frame, over) for over in bars or [loop.iterable])
+
+
+def _counts_whole(frame: Frame, over: ir.Node | None) -> bool:
+    while type(over) is ir.Call and last_name(over.func) != "range" and over.args:
+        over = source_of(frame, over.args[0])
+    turns = source_of(frame, over.args[-1]) if type(over) is ir.Call and len(over.args) in (1, 2) else None
+    return type(turns) is ir.Bin and turns.op == "//"
+
+
+def _draws(node: object, iterators: Collection[str]) -> bool:
+    asked = node.args[0] if type(node) is ir.Call and last_name(node.func) == "next" and node.args else None
+    return type(asked) is ir.Name and asked.id in iterators
+
+
+def _begins(node: ir.Node, name: str) -> bool:
+    """Return whether an expression is `iter(name)`."""
+    over = node.args[:1] if type(node) is ir.Call and last_name(node.func) == "iter" else ()
     return any(type(one) is ir.Name and one.id == name for one in over)
+
+
+def _name_of(call: CallSite) -> str:
+    """The one name that a loader is given where it is made, "" where it has none or several."""
+    given = [one for one in ir.walk(body_of(call.frame)) if type(one) is ir.Assign and one.value == call.node]
+    targets = given[0].targets if len(given) == 1 else ()
+    return targets[0].id if len(targets) == 1 and type(targets[0]) is ir.Name else ""
+
+
+def _is_just(name: str, nodes: Collection[object], times: int) -> bool:
+    """Return whether a name stands so many times in code, but for where it is given."""
+    return times > 0 and sum(type(one) is ir.Name and one.id == name for one in nodes) == 1 + times
 
 
 def _is_named_for_held_back(call: CallSite) -> bool:
