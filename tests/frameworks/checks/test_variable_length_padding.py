@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tests.frameworks.checks.batches import EAGER_KERAS, KERAS, TORCH, TORCH_ON_A_GPU, found
+from xlalint.config import Settings
+from xlalint.project import check_paths
 
 SILENT = {
     "a collator that only masks": """
@@ -274,3 +277,25 @@ def test_texts_for_another_framework_are_silent() -> None:
 
 def test_texts_for_this_framework_are_found() -> None:
     assert found(BESIDE_JAX + "    step(tokenizer(x, return_tensors='np')['input_ids'])") == ["XLA401"]
+
+
+TOKENIZE = "def prepare(texts, tokenizer):\n    return texts.map(lambda x: tokenizer(x, padding={0}))\n"
+
+
+@pytest.mark.parametrize(
+    ("padding", "imported", "expected"),
+    [
+        ("'max_length'", "from texts import prepare", []),
+        ("'max_length'", "from texts import *", []),
+        ("'max_length'", "import texts", []),
+        ("'max_length'", "", ["XLA401"]),
+        ("False", "from texts import prepare", ["XLA401"]),
+        ("'max_length'", "from others import prepare", ["XLA401"]),
+    ],
+)
+def test_texts_that_another_module_pads(padding: str, imported: str, expected: list[str], tmp_path: Path) -> None:
+    (tmp_path / "texts.py").write_text(TOKENIZE.format(padding))
+    (tmp_path / "others.py").write_text(TOKENIZE.format("False"))
+    (tmp_path / "train.py").write_text(f"{TORCH}{imported}\nDataCollatorForLanguageModeling(tokenizer)\n")
+    report = check_paths([tmp_path], Settings(root=str(tmp_path), python=None, jobs=1, select=("XLA401",)))
+    assert [one.code for one in report.findings] == expected

@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from xlalint.abstract.values import NONE, TRUE, UNKNOWN, Const, Function, Instance, Partial, Value, members
+from xlalint.abstract.values import (
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Instance,
+    Module,
+    Partial,
+    Value,
+    members,
+)
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, consumer, report
@@ -20,7 +32,7 @@ from xlalint.lowering import ir
 
 if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
-    from xlalint.program.linker import FunctionInfo
+    from xlalint.program.linker import FunctionInfo, ModuleInfo
 
 # Whose tensors a tokenizer makes that is asked for them.
 _MADE: Final = {"pt": "torch", "tf": "tensorflow", "jax": "jax"}
@@ -311,14 +323,28 @@ def _report(
 
 
 def _pads_texts(frame: Frame) -> bool:
-    """Return whether the module pads what it tokenizes to one length.
+    """Return whether the module, or one that it imports of the program, pads what it tokenizes to one length.
 
     What is collated then has that length already.
     """
     return any(
         type(node) is ir.Call and ("padding", _MAX_LENGTH) in node.keywords and "Collator" not in spelling(node.func)
-        for node in _nodes(frame, b"max_length")
+        for module in _list_modules(frame)
+        for node in _nodes_of(module, b"max_length")
     )
+
+
+def _list_modules(frame: Frame) -> Iterator[ModuleInfo]:
+    """List the module of the code, and those of the program of which it imports something."""
+    yield frame.module
+    program = frame.interpreter.program
+    for binding in frame.module.unit.imports:
+        held = program.resolve_import(frame.module, binding)
+        found = (
+            held.info.module if isinstance(held, (Class, Function)) else held.info if isinstance(held, Module) else None
+        )
+        if found is not None and not found.followed:
+            yield found
 
 
 _MAX_LENGTH: Final = ir.Const("max_length")
@@ -334,10 +360,14 @@ def _cuts_texts(frame: Frame) -> bool:
 
 
 def _nodes(frame: Frame, text: bytes) -> list[object]:
+    return _nodes_of(frame.module, text)
+
+
+def _nodes_of(module: ModuleInfo, text: bytes) -> list[object]:
     """All that a module's bodies hold that have some bytes in their encoded form."""
-    frame.interpreter.reader.read_whole(frame.module)
-    bodies = [ir.decode_body(frame.module.unit.body)] if text in frame.module.unit.body else []
-    bodies += [info.body for info in frame.module.functions if text in info.ir.body]
+    module.reader.read_whole(module)
+    bodies = [ir.decode_body(module.unit.body)] if text in module.unit.body else []
+    bodies += [info.body for info in module.functions if text in info.ir.body]
     return [node for body in bodies for node in ir.walk(body)]
 
 
