@@ -263,7 +263,7 @@ def is_gone_over(info: FunctionInfo, name: str) -> bool:
 
 
 def _gone_over_by(node: object) -> tuple[ir.Node, ...]:
-    """What a loop goes over row by row, of the host or, in a call, of the device: `scan(step, carry, rows)`."""
+    """List what a loop goes over row by row, of the host or, in a call, of the device: `scan(step, carry, rows)`."""
     if isinstance(node, (ir.For, ir.Generator)):
         return (node.iterable, *_given_beside(node.iterable))
     if isinstance(node, ir.Call) and last_name(node.func) == "scan":
