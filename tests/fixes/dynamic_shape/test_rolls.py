@@ -58,9 +58,9 @@ def test_left_alone(body: str) -> None:
 def test_changed(roll: str, dim: int, sign: str, shift: str, applicability: str) -> None:
     text, done = fixed(f"{HEAD}    return {roll}\n")
     size = f"x.shape[{dim}]"
-    places = f"(torch.arange({size}, device=x.device) {sign} {shift}) % {size}"
-    line = f"    return x.index_select({dim}, {places})\n"
-    lines = f"    return x.index_select(\n        {dim},\n        {places},\n    )\n"
+    places = f"torch.arange({size}, device=x.device) {sign} {shift}"
+    line = f"    return x.index_select({dim}, ({places}) % {size})\n"
+    lines = f"    places = {places}\n    return x.index_select({dim}, places % {size})\n"
     assert text == HEAD + (line if len(line) < 90 else lines)
     assert [finding.fix.applicability for finding in done.findings if finding.fix] == [applicability]
     assert fixed(text)[0] == text
@@ -70,6 +70,12 @@ def test_of_what_is_a_tensor_as_far_as_it_is_known() -> None:
     text, done = fixed(f"{HEAD}    x = unknown(x) if k else x.float()\n    return x.roll(int(n), 1)\n")
     assert "x.index_select(" in text
     assert "`x` is a tensor" in done.findings[0].fix.message  # type: ignore[union-attr]
+
+
+def test_where_no_line_can_stand_above_it_is_broken_up() -> None:
+    text, _ = fixed(f"{HEAD}    return [a.roll(int(n), 1) for a in (x, y)]\n")
+    places = "(torch.arange(a.shape[1], device=a.device) - n) % a.shape[1]"
+    assert f"return [a.index_select(\n        1,\n        {places},\n    ) for a in (x, y)]\n" in text
 
 
 def test_not_of_what_is_not_known() -> None:

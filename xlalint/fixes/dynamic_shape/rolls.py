@@ -52,10 +52,30 @@ def roll_by_index(site: Site) -> Rewrite | NoFix | None:
         assumed.append(f"`{code}` is on the device of `{scene.code(whole)}`")
     imports, name = Imports(scene, node), scene.code(whole)
     size = f"{name}.shape[{dim}]"
-    places = f"({imports.name('torch')}.arange({size}, device={name}.device) {shift.sign} {atom(scene, shift.tensor)}) % {size}"
-    text = call_at(scene, node, f"{name}.index_select", [str(dim), places])
-    edits = (Replacement(*scene.span(node), text), *imports.needed)
+    moved = f"{imports.name('torch')}.arange({size}, device={name}.device) {shift.sign} {atom(scene, shift.tensor)}"
+    edits = (*_write(scene, node, f"{name}.index_select", str(dim), moved, size), *imports.needed)
     return Rewrite("Roll by an index", edits, all_of(assumed))
+
+
+def _write(
+    scene: FunctionSource, node: cst.Call, function: str, dim: str, moved: str, size: str
+) -> tuple[Replacement, ...]:
+    """The index in the place of a roll; where that is too long for a line, the places by a name, on a line above."""
+    text = call_at(scene, node, function, [dim, f"({moved}) % {size}"])
+    statement = scene.statement(node)
+    if "\n" not in text or not isinstance(statement, cst.SimpleStatementLine) or _may_not_run(scene, node, statement):
+        return (Replacement(*scene.span(node), text),)
+    places, at = scene.fresh("places"), scene.span(statement)[0]
+    text = call_at(scene, node, function, [dim, f"{places} % {size}"])
+    line = f"{places} = {moved}\n{scene.indent(statement)}"
+    return Replacement(at, at, line), Replacement(*scene.span(node), text)
+
+
+def _may_not_run(scene: FunctionSource, node: cst.Call, statement: cst.SimpleStatementLine) -> bool:
+    """Return whether a call runs never or several times in its statement, or behind something that the statement does first."""
+    within = [one for one in scene.above(node) if scene.holds(statement, one)]
+    apart = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda, cst.NamedExpr, cst.BaseComp)
+    return len(statement.body) > 1 or any(isinstance(one, apart) for one in within)
 
 
 def _arguments(scene: FunctionSource, node: cst.Call) -> dict[str, cst.BaseExpression]:
