@@ -1115,7 +1115,7 @@ FOUND = {
     "where a function is asked of something else": (
         "def train(params, loader, config):\n    def due(n, every):\n        return n % every == 0\n\n"
         "    for at, batch in zip(range(1, 9), loader):\n        params, m = step(params, batch)\n"
-        "        if due(config.size, config.every):\n            print(jax.device_get(m))"
+        "        if due(len(loader), config.every):\n            print(jax.device_get(m))"
     ),
     "a number": LOOP.format("total = float(metrics['loss'])"),
     "an item": LOOP.format("total = metrics['loss'].item()"),

@@ -22,6 +22,22 @@ Table = collections.namedtuple("Table", "alpha, order")
 """
 
 SILENT = {
+    "what has a mean, and what no tensor has": """
+        def check(variable, at, tail: float):
+            body = variable.cdf(at)
+            if variable.mean() > tail:
+                raise ValueError(body)
+            return body
+        """,
+    "what multiplies, among methods of its own": """
+        def inside(ring, scores: Tensor):
+            kept = ring.zeros_like(scores)
+            return ring.unconvert(kept) if ring.dot(kept, kept) else kept
+        """,
+    "what is kept in an object that computes": """
+        def settle(accumulator, name):
+            return name if accumulator.mean() > 3 else accumulator.history
+        """,
     "a flag whose name stands for a tensor later on": """
         class Root(torch.autograd.Function):
             @staticmethod
@@ -356,6 +372,31 @@ SILENT = {
 }
 
 FOUND = {
+    "a tensor that becomes a dict of its rows": (
+        """
+        def merge(points, n):
+            near = points.detach().sum().item()
+            points = dict(enumerate(points))
+            return near, [points.pop(key) for key in points.keys()]
+        """,
+        ["XLA301"],
+    ),
+    "a tensor with a note of the program's own": (
+        """
+        def settle(grad):
+            if grad._seen:
+                return grad
+            return grad if grad.mean() > 3 else -grad
+        """,
+        ["XLA105"],
+    ),
+    "what has an attribute of NumPy's, or of a tensor": (
+        """
+        def settle(grad):
+            return grad.astype(int) if grad.mean().item() > 3 else grad.detach()
+        """,
+        ["XLA301"],
+    ),
     "an object, as its use says": (
         """
         def f(x: object, y: object):

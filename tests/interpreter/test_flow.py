@@ -202,6 +202,28 @@ SILENT = {
 }
 
 FOUND = {
+    "what a turn assigned that a later one did not end": (
+        """
+        def last(x: Tensor, done):
+            found = 0.0
+            while True:
+                if done():
+                    break
+                found = x.sum()
+            return x if found > 0 else -x
+        """,
+        ["XLA105"],
+    ),
+    "what a turn assigned at its end": (
+        """
+        def last(x: Tensor, rows: int):
+            found = 0.0
+            for row in range(rows):
+                found = x[row].sum()
+            return x if found > 0 else -x
+        """,
+        ["XLA105"],
+    ),
     "behind a test that calls itself": (
         """
         def is_leaf(x):

@@ -12,6 +12,19 @@ HEAD = "import torch\nfrom torch import nn\n"
 ARRAYS = "import numpy as np\n" + HEAD
 
 SILENT = {
+    "positions beside positions, taken for a mask by one of their makers": """
+        class Chart(nn.Module):
+            def __init__(self, scores, lens=None):
+                self.lens = (scores.detach().sum(-1) > 0) if lens is None else lens
+                self.mask = lens
+
+            def forward(self, x: torch.Tensor):
+                return x[self.lens, range(x.shape[0])], x[range(x.shape[0]), self.mask], x[self.mask, [0, 1, 2]]
+        """,
+    "positions named a mask beside a list of them": """
+        def f(x: torch.Tensor, group_mask, n: int):
+            return x[group_mask, list(range(n))]
+        """,
     "what is a number or else a tensor, or may be anything": """
         from typing import Any, Optional, Union
         def pick(x: torch.Tensor, row: Union[int, torch.Tensor], at: Union[bool, int, torch.Tensor], on: bool, rest: Any, table):
@@ -146,6 +159,10 @@ FOUND = {
     "a comparison in the index": (
         "class L(nn.Module):\n    def forward(self, x, t):\n        return x[t != 0]\n",
         ["XLA201"],
+    ),
+    "a mask beside what it picks": (
+        "class L(nn.Module):\n    def forward(self, x, t):\n        return x[t != 0, t[t != 0]]\n",
+        ["XLA201", "XLA201"],
     ),
     "a mask among other indices": (
         "class L(nn.Module):\n    def forward(self, x, t):\n        return x[0, t != 0]\n",

@@ -19,6 +19,19 @@ CONVERTER = """
     """
 
 SILENT = {
+    "a tuple is taken apart to as many names as it has elements": """
+        def run(x: torch.Tensor, kept: list, chains: int):
+            pair = (x.sum(), x)
+            if len(kept) == 3:
+                loss, rows, chain = pair
+                assert chain < chains
+            return kept
+        """,
+    "as many, a star aside": """
+        def run(x: torch.Tensor, kept: list, chains: int):
+            first, second, third, *rest = (x.sum(), x)
+            return rest if second and third else x
+        """,
     "the class that was asked for is the one that is made": """
         def within(x: torch.Tensor, bounds: list[int] | torch.Tensor):
             limits = converted(bounds, np.ndarray)
@@ -91,6 +104,16 @@ SILENT = {
 }
 
 FOUND = {
+    "a tuple that has as many elements": (
+        """
+        def run(x: torch.Tensor, kept: list, chains: int):
+            loss, rows, chain = (x, x, x.sum()) if chains else None
+            if chain > 3:
+                return x
+            return -x
+        """,
+        "XLA101",
+    ),
     "the class that was asked for is a tensor": (
         """
         def within(x: torch.Tensor):

@@ -415,21 +415,40 @@ class Annotations:
 
     def arrays_have(self, name: str) -> bool:
         """Return whether arrays of the host have an attribute of this name as well."""
-        return self.apis.attribute(ARRAYS, name) is not None or self.apis.method(ARRAYS, name) is not None
+        return self.has_attribute(ARRAYS, name)
 
     def _is_telling(self, framework: str, name: str) -> bool:
-        if hasattr(str, name) or hasattr(list, name) or hasattr(dict, name) or hasattr(int, name) or hasattr(set, name):
+        if _is_builtin(name):
             return False
         if name in self.libraries.shared_names:
             return False
-        return self.apis.method(framework, name) is not None or self.apis.attribute(framework, name) is not None
+        return self.has_attribute(framework, name)
 
     def _is_refused(self, framework: str, use: str, uses: tuple[str, ...]) -> bool:
-        """Return whether the body gives arguments to a method that takes none where it is a tensor's: transforms have an inverse too."""
-        if f"{use}{ir.CALLED_WITH}" not in uses:
+        """Return whether the body says elsewhere that what has an attribute of a tensor's is none.
+
+        It gives arguments to a method that takes none where it is a tensor's (transforms have an inverse too), or asks for what no tensor
+        has: a random variable has a mean, and a cumulative distribution.
+        """
+        if f"{use}{ir.CALLED_WITH}" in uses:
+            method = self.apis.method(framework, use[1:])
+            if method is not None and not method.params:
+                return True
+        return any(self._is_foreign(framework, one) for one in uses)
+
+    def _is_foreign(self, framework: str, use: str) -> bool:
+        """Return whether a use reads an attribute that neither tensors nor arrays have, by a public name.
+
+        What lists and dicts have says nothing: one may be made of a tensor, and take its name.
+        """
+        name = use[1:]
+        if not use.startswith(".") or use.endswith(ir.CALLED_WITH) or name.startswith("_") or _is_builtin(name):
             return False
-        method = self.apis.method(framework, use[1:])
-        return method is not None and not method.params
+        return not (self.has_attribute(framework, name) or self.arrays_have(name))
+
+    def has_attribute(self, framework: str, name: str) -> bool:
+        """Return whether tensors of a framework have an attribute or method of this name."""
+        return self.apis.attribute(framework, name) is not None or self.apis.method(framework, name) is not None
 
     def _names_arrays(self, module: ModuleInfo, use: str) -> bool:
         """Return whether a use hands the parameter, or a part of it, to a function of arrays, or indexes it with their `newaxis`."""
@@ -466,6 +485,11 @@ class Annotations:
         entry = self.apis.function(resolved.name) if isinstance(resolved, LibrarySymbol) else None
         if entry is not None and entry.framework in self.libraries.names:
             yield from (spec.returns.kind for spec in entry.cases)
+
+
+def _is_builtin(name: str) -> bool:
+    """Return whether Python's own types have an attribute of this name."""
+    return any(hasattr(one, name) for one in (str, list, dict, int, set))
 
 
 def _as_node(spelled: str) -> ir.Node | None:

@@ -253,19 +253,24 @@ def unpack(frame: Frame, value: Value, count: int, starred: int | None) -> list[
         ]
         # A function that returns either a tensor or a tuple is unpacked where it returns the tuple; a vector holds numbers too.
         plain = tuple(
-            m for m in value.members if m is not NONE and not (fitting and isinstance(m, Tensor) and m.rank != 1)
+            m
+            for m in value.members
+            if m is not NONE
+            and not (fitting and isinstance(m, Tensor) and m.rank != 1)
+            and not _fails(m, count, starred)
         )
         alternatives = [unpack(frame, member, count, starred) for member in plain]
         return [join_all(parts) for parts in zip(*alternatives, strict=True)] if alternatives else [UNKNOWN] * count
+    if _fails(value, count, starred):
+        return [UNKNOWN] * count
     if isinstance(value, Sequence) and value.items is not None:
         items = list(value.items)
-        if starred is None and len(items) == count:
+        if starred is None:
             return items
-        if starred is not None and len(items) >= count - 1:
-            tail = count - 1 - starred
-            middle = items[starred : len(items) - tail]
-            rest = sequence("list", tuple(middle), join_all(middle))
-            return [*items[:starred], rest, *items[len(items) - tail :]]
+        tail = count - 1 - starred
+        middle = items[starred : len(items) - tail]
+        rest = sequence("list", tuple(middle), join_all(middle))
+        return [*items[:starred], rest, *items[len(items) - tail :]]
     # A structure that is taken apart into names is no dict.
     known = isinstance(value, Tensor) and is_leaf(value) and value.place
     element = value if known else element_of(frame, value)
@@ -275,6 +280,13 @@ def unpack(frame: Frame, value: Value, count: int, starred: int | None) -> list[
     if starred is not None:
         parts[starred] = sequence("list", None, element)
     return parts
+
+
+def _fails(value: Value, count: int, starred: int | None) -> bool:
+    """Return whether unpacking a value to so many targets raises, since it has another number of elements."""
+    if not isinstance(value, Sequence) or value.items is None:
+        return False
+    return len(value.items) != count if starred is None else len(value.items) < count - 1
 
 
 def return_(frame: Frame, node: ir.Return) -> bool:
@@ -481,13 +493,15 @@ def _takes_few(frame: Frame, node: Loop) -> bool:
 def _is_fixed_point(frame: Frame, node: Loop, start: Env) -> bool:
     """Return whether another turn would find what this one found: what it began with is as it was, and it takes over nothing new."""
     env = frame.env
-    for name, value in start.items():
-        if env.get(name) is not value:
-            return False
-    if len(env) == len(start):
+    if any(name not in env for name in start):
+        return False
+    changed = [name for name, value in env.items() if start.get(name) is not value]
+    if not changed:
         return True
+    if frame.loops.break_envs and any(name in start for name in changed):
+        return False  # who leaves in the midst of a later turn has what an earlier one assigned
     taken_over = _names_taken_over(frame.function, node)
-    return taken_over is not None and all(name in start or name not in taken_over for name in env)
+    return taken_over is not None and not any(name.partition(".")[0] in taken_over for name in changed)
 
 
 def _names_taken_over(function: FunctionInfo | None, node: Loop) -> frozenset[str] | None:

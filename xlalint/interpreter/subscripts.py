@@ -321,12 +321,13 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     index_rank = -1
     slices = 0
     parts = parts_of(index, node.index)
+    by_position = any(_lists_positions(part) for part, _ in parts)
     for part, part_node in parts:
         if isinstance(part, Sequence) and part.kind == "slice":
             slices += 1
             _check_slice(frame, node, base, part, part_node, writes)
             continue
-        part = _as_mask(frame, base, part, part_node)
+        part = _as_positions(part) if by_position else _as_mask(frame, base, part, part_node)
         _look_at_index(frame, base, part, part_node, node.at, "an index is a constant in the graph")
         culprit = only_tensor(part)
         if culprit is not None:
@@ -358,6 +359,18 @@ def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes:
     if advanced:
         rank = rank + index_rank if index_rank >= 0 else -1
     return max(rank, -1), advanced
+
+
+def _lists_positions(part: Value) -> bool:
+    """Return whether an index lists numbers: `range(n)`."""
+    return isinstance(part, Sequence) and part.kind != "slice" and kind_of_number(part.element) == "i"
+
+
+def _as_positions(part: Value) -> Value:
+    """The index beside listed positions: what is only taken for a mask is none, since of one so many values would have to be true."""
+    mask = only_tensor(part)
+    guessed = mask is not None and mask.dtype == "b" and not mask.sure
+    return tensor(mask.framework, place=mask.place, sure=False) if mask is not None and guessed else part
 
 
 def _look_at_index(frame: Frame, base: Tensor, part: Value, node: ir.Node, at: int, detail: str) -> None:

@@ -49,6 +49,16 @@ LOUD = {
     "one that makes a table of chances inside": FORWARD.format(
         body="return td.OneHotCategorical(x, validate_args=False)"
     ),
+    "a library's class, made of a number and a tensor": """
+class Own(Normal):
+    def __init__(self, loc, width: float = 1.0):
+        super().__init__(loc, width)
+""",
+    "a library's class, made of what a number gives": """
+class Own(td.LogNormal):
+    def __init__(self, loc, width: float):
+        super().__init__(Normal(loc, width, validate_args=False), td.ExpTransform(), validate_args=None)
+""",
     "one by the module that defines it": FORWARD.format(body="return td.weibull.Weibull(x, x)"),
     "arguments that are checked": own(),
     "one that is checked among others": own('{"loc": constraints.dependent, "scale": constraints.positive}'),
@@ -97,6 +107,18 @@ class Own(TransformedDistribution):
     "a distribution function that validates": FORWARD.format(body="td.Laplace(x, x, validate_args=None).cdf(x)"),
 }
 QUIET = {
+    "a library's class, made of numbers": """
+class Own(Normal):
+    def __init__(self, mean: float, width: float = 1.0, check: bool = False, change=None):
+        torch.nn.Module.__init__(self)
+        Normal.__init__(self, loc=mean, scale=width, validate_args=check)
+        self.change = change
+""",
+    "a library's class, made of numbers by their places": """
+class Own(Normal):
+    def __init__(self, mean: int, width: float):
+        super().__init__(mean, 2 * width)
+""",
     "one by its module, without checks": FORWARD.format(
         body="td.weibull.Weibull(x, x, validate_args=False).log_prob(x)"
     ),

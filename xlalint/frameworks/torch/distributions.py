@@ -10,7 +10,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import FALSE, TRUE, UNKNOWN, Instance, LibraryInstance, Value, foreign, method, tensor
+from xlalint.abstract.values import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Instance,
+    LibraryInstance,
+    Value,
+    foreign,
+    kind_of_number,
+    method,
+    tensor,
+)
 from xlalint.interpreter.frame import body_of
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -68,8 +79,9 @@ def check_construction(call: LibraryCall, _spec: Spec, _result: Value) -> None:
     if spec is None or spec.base != "distribution" or call.argument(_SWITCH) is FALSE or _is_off(call):
         return
     klass = _find_class(call)
-    checked = _find_checked(call, klass) if klass is not None else ""
-    if checked:
+    named = _list_checked(call, klass) if klass is not None else []
+    checked = next((name for name in named if not kind_of_number(call.frame.env.get(name, UNKNOWN))), None)
+    if checked is not None:  # of numbers, PyTorch makes tensors in host memory, and checks them there
         value, node = tensor("torch", sure=False), ir.Name(checked, call.node.at)
         detail = "checks its arguments on the host; pass `validate_args=False`"
         call.frame.report("XLA305", call.node.at, value, node, detail, severity=_CAPTURED)
@@ -161,16 +173,25 @@ def _is_false(node: ir.Node) -> bool:
     return isinstance(node, ir.Const) and node.value is False
 
 
-def _find_checked(call: LibraryCall, klass: ClassInfo) -> str:
-    """The argument that constructing an object of a class checks first, "" where it checks none."""
+def _list_checked(call: LibraryCall, klass: ClassInfo) -> list[str]:
+    """The arguments that constructing an object of a class checks, in order."""
     constraints = _constraints(call.frame.interpreter, klass)
     if constraints is not None:
-        return next((name for name, sure in constraints.items() if sure), "")
+        return [name for name, sure in constraints.items() if sure]
     apis, info = call.frame.apis, call.frame.function
     specs = [(apis.canonical(base), apis.klass(base)) for base in klass.library_bases()]
     if info is None or all(spec is None or spec.base != "distribution" or base in _PLAIN for base, spec in specs):
-        return ""
-    return next((param.name for param in info.params[1:] if param.name != _SWITCH), "")
+        return []
+    if _is_given_numbers(call):
+        return []
+    return [param.name for param in info.params[1:] if param.name != _SWITCH]
+
+
+def _is_given_numbers(call: LibraryCall) -> bool:
+    """Return whether all that a constructor is given, but itself and whether to check, is numbers."""
+    given = [value for value in call.args if not isinstance(value, Instance)]
+    given += [value for name, value in call.keywords if name != _SWITCH]
+    return bool(given) and not call.starred and all(map(kind_of_number, given))
 
 
 def _find_class(call: LibraryCall) -> ClassInfo | None:
