@@ -982,6 +982,8 @@ class Interpreter:
         traced_by = self.jitted.of(info) if info.ir.decorators else ""
         if traced_by:
             args = self._leave_static(info, tuple([as_traced(value, traced_by) for value in args]))
+        elif (framework := compiled_by(func)) and self.libraries.of(framework).converts_arrays:
+            args = tuple([as_traced(value, framework) for value in args])
         if self.scope and (frame.paths.tests or frame.paths.suppressed):
             context = self._enter_from_branch(frame, info, args, func.closure)
         elif traced_by:

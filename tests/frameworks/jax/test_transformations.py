@@ -23,7 +23,23 @@ def train(p, xs):
         p = p - {0}(p, x)
     return p
 """
+# Run with JAX 0.10.2 and equinox 0.13.2: what compiles replaces arrays of NumPy, and `filter_vmap` does not.
+ROWS = """
+import equinox as eqx
+
+def f(x, rows):
+    def body(i, v):
+        return v + rows[i][0]
+
+    return jax.lax.fori_loop(0, 3, body, x)
+
+print({0}(jnp.ones(3), np.asarray([[1.0, 2.0], [3.0, 4.0]])))
+"""
+
 SILENT = {
+    "a row of NumPy's array that is passed to what is compiled": ROWS.format("jax.jit(f)"),
+    "a row of NumPy's array that is passed to what equinox compiles": ROWS.format("eqx.filter_jit(f)"),
+    "a row of NumPy's array that is passed to what equinox runs on each device": ROWS.format("eqx.filter_pmap(f)"),
     "what no gradient flows through, by NumPy": """
         def loss(p, x):
             a = jax.lax.stop_gradient(p * x)
@@ -562,6 +578,8 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a row of NumPy's array that is passed to what nothing compiles": (ROWS.format("f"), ["XLA302"]),
+    "a row of NumPy's array that is passed to what equinox maps": (ROWS.format("eqx.filter_vmap(f)"), ["XLA302"]),
     "what a gradient flows through besides": (
         """
         def loss(p, x):
