@@ -578,7 +578,6 @@ SILENT = {
         """,
 }
 FOUND = {
-    "a row of NumPy's array that is passed to what nothing compiles": (ROWS.format("f"), ["XLA302"]),
     "a row of NumPy's array that is passed to what equinox maps": (ROWS.format("eqx.filter_vmap(f)"), ["XLA302"]),
     "what a gradient flows through besides": (
         """
