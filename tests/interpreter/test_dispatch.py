@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
+from xlalint.config import Settings
+from xlalint.project import check_paths
 
 HEAD = """
 import abc
@@ -415,3 +419,45 @@ def test_silent(loud: Callable[[str, str], list[str]], code: str) -> None:
 @pytest.mark.parametrize(("code", "expected"), FOUND.values(), ids=FOUND)
 def test_found(loud: Callable[[str, str], list[str]], code: str, expected: list[str]) -> None:
     assert sorted(loud(HEAD + dedent(code), "torch_xla")) == expected
+
+
+BLOCKS = """
+import torch
+from torch import Tensor, nn
+
+class Seeds(nn.Module):
+    def forward(self, code, size):
+        return code.reshape(size, -1)
+
+class Other(nn.Module):
+    def forward(self, {params}):
+        return code + 1
+
+class Model(nn.Module):
+    def __init__(self, kinds):
+        super().__init__()
+        self.parts = nn.ModuleList([Seeds() if kind else Other() for kind in kinds])
+
+    def forward(self, x: Tensor):
+        for part in self.parts:
+            x = {called}
+        return x
+"""
+SIGNATURES = {
+    "all alternatives take what is given": ("code, size", "part(x, x.sum())", {"certain"}),
+    "more than one takes is given elsewhere": ("code", "part(x, x.sum())", {"likely"}),
+    "fewer than one takes": ("code, size, more", "part(x, x.sum())", {"likely"}),
+    "another name": ("code, count", "part(x, size=x.sum())", {"likely"}),
+    "another name among any": ("code, **rest", "part(x, size=x.sum())", {"certain"}),
+    "how many is not known": ("code", "part(*[x, x.sum()])", {"likely", "certain"}),
+}
+
+
+@pytest.mark.parametrize(("params", "called", "expected"), SIGNATURES.values(), ids=SIGNATURES)
+def test_what_only_some_alternatives_take_is_not_sure(
+    params: str, called: str, expected: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text(BLOCKS.format(params=params, called=called))
+    result = check_paths([tmp_path], Settings(target="torch_xla", python=None))
+    assert {one.confidence for one in result.findings if one.code == "XLA206"} <= expected
+    assert any(one.code == "XLA206" for one in result.findings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.lattice import join, join_all
+from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
     BOOL,
@@ -84,6 +85,32 @@ def parameters_of(value: Value) -> tuple[ir.Param, ...] | None:
     ):
         return None
     return func.info.params[bound + (func.receiver is not None) :]
+
+
+def as_guess(value: Value) -> Value:
+    """Return a value of which it is not sure that what takes it gets it."""
+    return map_leaves(value, _as_likely)
+
+
+def _as_likely(leaf: Value) -> Value:
+    if type(leaf) is not Tensor or not leaf.sure:
+        return leaf
+    return tensor(leaf.framework, leaf.dtype, leaf.rank, leaf.place, False, leaf.static)
+
+
+def takes(info: FunctionInfo, bound: bool, arguments: Arguments) -> bool:
+    """Return whether a call's arguments fit a function's signature; `bound` says that its first parameter is given already."""
+    if arguments.rest is not None or arguments.extra is not None:
+        return True
+    params = info.params[bound:]
+    kinds = {param.kind for param in params}
+    by_place = [param.name for param in params if param.kind in ("", "/")]
+    if len(arguments.args) > len(by_place) and "*" not in kinds:
+        return False
+    given = {*by_place[: len(arguments.args)], *arguments.keywords}
+    if not given.issubset([param.name for param in params]) and "**" not in kinds:
+        return False
+    return all(param.name in given for param in params if param.default is None and param.kind in ("", "/", "k"))
 
 
 def _element(frame: Frame, value: Value) -> Value:

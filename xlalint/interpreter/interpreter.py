@@ -52,7 +52,7 @@ from xlalint.abstract.values import (
 )
 from xlalint.interpreter import statements
 from xlalint.interpreter.annotations import Annotations
-from xlalint.interpreter.arguments import Arguments, bind_parameters, evaluate_arguments
+from xlalint.interpreter.arguments import Arguments, as_guess, bind_parameters, evaluate_arguments, takes
 from xlalint.interpreter.asked_for import AskedFor
 from xlalint.interpreter.attributes import REGISTERED, AttributeTables, attribute_of, on_device
 from xlalint.interpreter.budget import CutOff, Share, tell_calls, tell_depth, tell_work
@@ -867,6 +867,10 @@ class Interpreter:
         for asked in self.libraries.on_call:
             asked(frame, node, found, arguments)
         doubt = len(found) > 1
+        if doubt and not all(self._takes(member, arguments) for member in found):
+            arguments = arguments.each(
+                as_guess
+            )  # some of them are called with other arguments: these may be meant for others, too
         overridden = doubt and type(node.func) is ir.Attr and node.func.at in frame.paths.left_open
         frame.paths.ambiguous_callee += doubt
         frame.paths.overridden += overridden
@@ -876,6 +880,13 @@ class Interpreter:
         result = results[0] if len(results) == 1 else join_all(results) if results else UNKNOWN
         surroundings = self.libraries.surroundings if self.scope else None
         return result if surroundings is None else surroundings.made(frame, node, found, arguments, result)
+
+    def _takes(self, func: Value, arguments: Arguments) -> bool:
+        """Return whether a call's arguments fit what may be called, as far as its signature is known."""
+        if type(func) is Function:
+            return takes(func.info, func.receiver is not None, arguments)
+        info = func.klass.method("forward") or func.klass.method("call") if type(func) is Instance else None
+        return info is None or takes(info, True, arguments)
 
     def call_value(
         self, frame: Frame, func: Value, args: list[Value], keywords: tuple[tuple[str, Value], ...], node: ir.Call

@@ -302,6 +302,10 @@ def parts_of(index: Value, node: ir.Node) -> list[tuple[Value, ir.Node]]:
 
 
 def _index_tensor(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes: bool) -> Value:
+    if not writes and _takes_number(frame, node, base, index):
+        if base.place != "cpu":
+            frame.report(ITEM, node.at, base, node.value, "a number is taken from it")
+        return host("", "data")
     rank, advanced = _check_index(frame, node, base, index, writes)
     sure = base.sure
     place = base.place
@@ -311,6 +315,20 @@ def _index_tensor(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes
             place = place if base.place == "cpu" else ""
     static = base.static and not advanced
     return tensor(base.framework, base.dtype, rank, place, sure, static)
+
+
+def _takes_number(frame: Frame, node: ir.Sub, base: Tensor, index: Value) -> bool:
+    """Return whether an index is that of `loss.data[0]`: a number before PyTorch 0.5, which raises, and has `.item()` in its place."""
+    if type(node.value) is not ir.Attr or node.value.name != "data" or type(index) is not Const or index.value != 0:
+        return False
+    return base.rank == 0 or (base.rank < 0 and _is_differentiated(frame, path_of(node.value.value)))
+
+
+def _is_differentiated(frame: Frame, path: str) -> bool:
+    """Return whether a body computes the gradients of what it calls so, without saying those of its elements: it is one number."""
+    asked = (one for one in ir.walk_statements(body_of(frame)) if type(one) is ir.Eval and type(one.value) is ir.Call)
+    calls = (one.value for one in asked if type(one.value) is ir.Call and not one.value.args)
+    return bool(path) and any(path_of(call.func) == f"{path}.backward" for call in calls)
 
 
 def _check_index(frame: Frame, node: ir.Sub, base: Tensor, index: Value, writes: bool) -> tuple[int, bool]:
