@@ -84,6 +84,18 @@ def compiled_by(func: Function) -> str:
     return found.value if type(found) is Const and isinstance(found.value, str) else ""
 
 
+def without_twins(found: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return alternatives of what is called without the functions that are among them compiled as well: `f` beside `jit(f)`."""
+    compiled = {(one.info, one.receiver) for one in found if isinstance(one, Function) and compiled_by(one)}
+    if not compiled:
+        return found
+    return tuple(
+        one
+        for one in found
+        if not isinstance(one, Function) or compiled_by(one) or (one.info, one.receiver) not in compiled
+    )
+
+
 def keeps_numbers(func: Function) -> bool:
     """Return whether a function that was marked leaves what it gives as it is, where that is no array."""
     return field(func.closure, _KEEPING) is TRUE

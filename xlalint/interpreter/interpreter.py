@@ -75,6 +75,7 @@ from xlalint.interpreter.dispatch_loops import (
     takes_many_steps,
     takes_no_turns,
     unrolls_steps,
+    without_twins,
 )
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame
@@ -1610,9 +1611,10 @@ def _entering(arguments: Arguments) -> Arguments:
 def callees(func: Value) -> tuple[Value, ...]:
     """Return what a call may run.
 
-    Of a framework's function and the host's of the same use, picked by the kind of array, that is the framework's.
+    Of a framework's function and the host's of the same use, picked by the kind of array, that is the framework's. Of a function as it is
+    and compiled, picked by an option, it is the compiled one: what costs time there is what people run.
     """
-    found = tuple(member for member in members(func) if member is not NONE)
+    found = without_twins(tuple(member for member in members(func) if member is not NONE))
     if len(found) > 1 and all(isinstance(member, LibrarySymbol) for member in found):
         return (
             tuple(m for m in found if not (isinstance(m, LibrarySymbol) and m.name.startswith(f"{ARRAYS}."))) or found

@@ -26,6 +26,7 @@ from xlalint.abstract.values import (
     Union,
     Value,
     constant,
+    external,
     field,
     foreign,
     host,
@@ -33,6 +34,7 @@ from xlalint.abstract.values import (
     mapping,
     members,
     only_tensor,
+    partial,
     sequence,
     tensor,
     tensors,
@@ -769,6 +771,9 @@ class LibraryCall:
         return spec is not None and spec.base == "dataset"
 
     def wrap(self, what: Return) -> Value:
+        """What a function becomes that is given to a tracer; without one, what takes it: `tf.function(input_signature=s)(f)`."""
+        if self.argument(what.names[0]) is None and self.keywords and not self.starred:
+            return partial(external(self.name), (), self.keywords)
         value = self.named_argument(what)
         semantics = self.frame.libraries.of(self.entry.framework)
         if self.name in semantics.mapping:
