@@ -41,6 +41,7 @@ from xlalint.abstract.values import (
     place_of,
     tensor,
 )
+from xlalint.interpreter.dispatch_loops import is_marked
 from xlalint.interpreter.library_calls import added_up, attribute_value, module_value_of, shape_value
 from xlalint.interpreter.traced_arguments import as_known
 from xlalint.lowering import ir
@@ -329,7 +330,8 @@ def _of_tensor(interpreter: Interpreter, frame: Frame, value: Tensor, name: str,
         if semantics.is_setting is not None and semantics.is_setting(interpreter, name):
             return UNKNOWN
         leaf = tensor(value.framework, place=value.place, sure=False)
-        return method(mapping((), leaf), name) if part is not None and hasattr(dict, name) else leaf
+        is_table = hasattr(dict, name) and (part is not None or is_marked(value))
+        return method(mapping((), leaf), name) if is_table else leaf
     return part(interpreter, name) if part is not None else UNKNOWN
 
 

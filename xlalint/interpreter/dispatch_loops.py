@@ -155,18 +155,19 @@ def of_ended_loop(value: Value, depth: int) -> Value:
     """Return what a value is behind the loops deeper than this: what their last turn computed, and no turn of a loop that follows."""
 
     def end(leaf: Value) -> Value:
-        made = _is_marked(leaf) and _depth_of(leaf) > depth
+        made = is_marked(leaf) and _depth_of(leaf) > depth
         return _without_mark(leaf) if made else leaf
 
     return map_leaves(value, end)
 
 
-def _is_marked(leaf: Value) -> TypeGuard[Tensor | LibraryInstance]:
+def is_marked(leaf: Value) -> TypeGuard[Tensor | LibraryInstance]:
+    """Return whether a turn of a loop, or a call, computes a value while the host goes on."""
     return (type(leaf) is Tensor or type(leaf) is LibraryInstance) and leaf.place.startswith(_MARK)
 
 
 def _without_mark(leaf: Value) -> Value:
-    if not _is_marked(leaf):
+    if not is_marked(leaf):
         return leaf
     if isinstance(leaf, LibraryInstance):
         return foreign(leaf.name, leaf.made)
@@ -186,7 +187,7 @@ def handed_on(value: Value, depth: int, *, within: int = 0) -> Value:
     """
 
     def mark(leaf: Value) -> Value:
-        if not _is_marked(leaf):
+        if not is_marked(leaf):
             return leaf
         if _depth_of(leaf) > within:
             return _without_mark(leaf)
@@ -202,7 +203,7 @@ def computed_with(value: Value, mark: str) -> Value:
         return value
 
     def carry(leaf: Value) -> Value:
-        return _marked_anew(leaf, mark) if _is_marked(leaf) and not _depth_of(leaf) else leaf
+        return _marked_anew(leaf, mark) if is_marked(leaf) and not _depth_of(leaf) else leaf
 
     return map_leaves(value, carry)
 

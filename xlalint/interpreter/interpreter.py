@@ -1062,6 +1062,8 @@ class Interpreter:
         returned = context.returns
         if semantics.of_record is not None and not self._keeps_numbers(func, semantics.filters):
             returned = as_returned(returned, framework, partial(semantics.of_record, self))
+        elif semantics.gives_tensors:
+            returned = as_carried(returned, framework)
         return self._mark_dispatched(frame, returned, framework, trains=trains, steps=steps)
 
     def _keeps_numbers(self, func: Function, filters: AnySet[str]) -> bool:

@@ -771,7 +771,7 @@ class LibraryCall:
         return spec is not None and spec.base == "dataset"
 
     def wrap(self, what: Return) -> Value:
-        """What a function becomes that is given to a tracer; without one, what takes it: `tf.function(input_signature=s)(f)`."""
+        """Return what a tracer makes of a function; where it is given none, what takes one: `tf.function(input_signature=s)(f)`."""
         if self.argument(what.names[0]) is None and self.keywords and not self.starred:
             return partial(external(self.name), (), self.keywords)
         value = self.named_argument(what)

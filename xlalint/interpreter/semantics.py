@@ -76,7 +76,7 @@ class Semantics:
       `compiles_eagerly`: each operation is compiled by itself in code that no tracer runs. `compiles_if_asked`: XLA compiles a graph
       that its tracers record only where the program says so; the framework's own runtime runs the others. `layers` are classes that
       make a layer of a function, which runs as a model's layers do.
-      `converts_arrays`: it makes its own tensors of the host's arrays.
+      `converts_arrays`: it makes its own tensors of the host's arrays. `gives_tensors`: what it traced gives these of numbers and arrays.
       `refuses_arrays`: its tensors on a device do not compute with them. `splits_graphs`: it goes on behind what it cannot trace.
     - `hashable`. `immutable`: none of its elements can be assigned. `kernels`: packages whose functions are given references, which
       elements can be assigned to, in the place of tensors. `defers_equality`: to what a tensor is compared with.
@@ -168,6 +168,7 @@ class Semantics:
         compiles_if_asked: bool = False,
         layers: frozenset[str] = frozenset(),
         converts_arrays: bool = False,
+        gives_tensors: bool = False,
         refuses_arrays: bool = False,
         splits_graphs: bool = False,
         hashable: bool = True,
@@ -274,6 +275,7 @@ class Semantics:
         self.compiles_if_asked = compiles_if_asked
         self.layers = layers
         self.converts_arrays = converts_arrays
+        self.gives_tensors = gives_tensors
         self.refuses_arrays = refuses_arrays
         self.splits_graphs = splits_graphs
         self.hashable = hashable

@@ -563,6 +563,9 @@ def store_subscript(frame: Frame, target: ir.Sub, base: Value, index: Value, val
         masked = _told_by_mask(index) if member is UNKNOWN else None
         if masked is not None and not frame.libraries.of(masked.framework).immutable:
             member = masked
+        if isinstance(member, Tensor) and member.framework != ARRAYS and _is_text(index):
+            structure = _as_structure(frame, member)
+            member = structure if structure is not NONE else member
         if isinstance(member, Tensor):
             immutable = member.sure and frame.libraries.of(member.framework).immutable
             held = any(type(other) in (Sequence, Mapping) for other in members(base))  # code assigns to what lets it

@@ -10,6 +10,8 @@ from tests.frameworks.checks.rows import find
 
 HEAD = """
 import logging
+import numpy as np
+import other
 import tensorflow as tf
 optimizer = tf.keras.optimizers.Adam()
 mean = tf.keras.metrics.Mean()
@@ -33,6 +35,25 @@ def train_epoch(batches):
 def run_epoch(iterator, strategy, count):
     for _ in tf.range(count):
         strategy.run(train_step, args=(next(iterator),))
+
+def plain_step(x):
+    return train_step.python_function(x)
+
+@tf.function
+def structure_of(x):
+    logs = other.logs_of(x)
+    optimizer.apply_gradients(zip(logs, model.weights))
+    return logs
+
+@tf.function
+def number_of(x):
+    optimizer.apply_gradients(zip([x], model.weights))
+    return 1
+
+def step(x):
+    loss = tf.reduce_mean(model(x))
+    optimizer.apply_gradients(zip([loss], model.weights))
+    return loss
 
 def main(batches, bar, metrics):
 """
@@ -162,6 +183,38 @@ SILENT = {
         for x in batches:
             train_step(x)
         """,
+    "a number that the host puts beside the results": """
+        for x in batches:
+            logs = structure_of(x)
+            logs["speed"] = len(x) / 2
+            print(f"{logs['speed']:.1f}", 100 // logs["speed"])
+        """,
+    "the names of the results": """
+        for x in batches:
+            logs = structure_of(x)
+            print(list(logs.keys()), [value.shape for name, value in logs.items()])
+        """,
+    "a function that a debugger's option leaves uncompiled": """
+        run = plain_step if metrics.debug else len
+        for x in batches:
+            print(run(x))
+        """,
+    "a factory that is given no function": """
+        compiler = tf.function(reduce_retracing=True)
+        for x in batches:
+            print(plain_step(x))
+        """,
+    "a function in a function that a loop calls now and then": """
+        def write(table):
+            def one(name, value):
+                print(name, float(value))
+            for name, value in table.items():
+                one(name, value)
+        for i, x in enumerate(batches):
+            loss = train_step(x)
+            if i % 100 == 0:
+                write({"loss": loss})
+        """,
 }
 EPOCHS = {
     "of what a strategy ran in the graph": """
@@ -252,6 +305,64 @@ FOUND = {
         for x in batches:
             loss = train_step(x)
             print("loss", loss)
+        """,
+}
+
+MADE = {
+    "by a factory": """
+        run = tf.function(reduce_retracing=True)(step)
+        for x in batches:
+            print(float(run(x)))
+        """,
+    "by an option": """
+        run = step
+        if not metrics.debug:
+            run = tf.function(step)
+        for x in batches:
+            print(float(run(x)))
+        """,
+    "by a function of the program, by an option": """
+        def compiled(function):
+            if metrics.debug:
+                return function
+            return tf.function(input_signature=metrics.signature)(function)
+        run = compiled(step)
+        for x in batches:
+            print(float(run(x)))
+        """,
+    "what a table holds of which no more is known": """
+        for x in batches:
+            logs = structure_of(x)
+            print({name: np.round(value, 3) for name, value in logs.items()})
+        """,
+    "a number that the function gives": """
+        for x in batches:
+            count = number_of(x)
+            bar.update(int(count))
+        """,
+    "what each entry of a table is given": """
+        for x in batches:
+            logs = structure_of(x)
+            logs["speed"] = 3.0
+            print(logs["loss"].numpy())
+        """,
+    "in a function in a function that the loop calls": """
+        def write(table):
+            def one(name, value):
+                tf.summary.scalar(name, value)
+            for name, value in table.items():
+                one(name, value)
+        for x in batches:
+            loss = train_step(x)
+            write({"loss": loss})
+        """,
+    "what is mapped over a structure": """
+        @tf.function
+        def reduced(x):
+            return tf.nest.map_structure(lambda part: part * 2, structure_of(x))
+        for x in batches:
+            logs = reduced(x)
+            print(float(logs["loss"]))
         """,
 }
 
@@ -362,6 +473,11 @@ def test_read_at_nearly_each_turn(case: str) -> None:
 @pytest.mark.parametrize("case", FOUND)
 def test_found(case: str) -> None:
     assert found(FOUND[case]) == ["3:warning"]
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_found_whatever_compiles_and_holds_it(case: str) -> None:
+    assert [one.partition(":")[2] for one in found(MADE[case])] == ["warning"]
 
 
 CALLS = """
@@ -490,6 +606,7 @@ def test_what_a_strategy_of_any_release_runs(run: str) -> None:
     assert [one.severity for one in find(REPLICAS.replace("{run}", run), "", "XLA301")] == ["warning"]
 
 
-def test_what_a_compiled_function_gives_is_tensors_whatever_made_it() -> None:
+@pytest.mark.parametrize("run", ["run", "experimental_run", "experimental_run_v2"])
+def test_what_a_compiled_function_gives_is_tensors_whatever_made_it(run: str) -> None:
     text = REPLICAS.replace("strategy = tf.distribute.MirroredStrategy()", "from elsewhere import strategy")
-    assert [one.confidence for one in find(text.replace("{run}", "run"), "", "XLA301")] == ["likely"]
+    assert [one.confidence for one in find(text.replace("{run}", run), "", "XLA301")] == ["likely"]

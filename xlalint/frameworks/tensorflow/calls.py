@@ -38,10 +38,14 @@ def _squeeze(interpreter: Interpreter, frame: Frame, arguments: Arguments, node:
     return run_function(frame, "tensorflow.squeeze", arguments, node)
 
 
+# What a strategy's method that runs a function on the replicas is called, and was in TensorFlow 2.0 and 2.1.
+_RUNNING: Final = frozenset(("run", "experimental_run", "experimental_run_v2"))
+
+
 def strategy_run(frame: Frame, arguments: Arguments, node: ir.Call) -> Value | None:
     """Run `x.run(f, …)` as that of a strategy of which no more is known: TensorFlow's sessions run no functions."""
     given = arguments.args[0] if arguments.args else None
-    named = type(node.func) is ir.Attr and node.func.name == "run" and isinstance(given, (Function, Partial))
+    named = type(node.func) is ir.Attr and node.func.name in _RUNNING and isinstance(given, (Function, Partial))
     if not named or frame.interpreter.annotations.framework(frame.module) != "tensorflow":
         return None
     entry = frame.apis.class_method("tensorflow.distribute.Strategy", "run")

@@ -29,6 +29,7 @@ _SEMANTICS = Semantics(
     replaces_arguments=True,
     raises=True,
     compiles_if_asked=True,
+    gives_tensors=True,
     layers=frozenset(("tensorflow.keras.layers.Lambda",)),
     keeps_numbers=True,
     training=frozenset(
