@@ -322,9 +322,26 @@ def search(params, slope, b, best, n):
     return trial
 """
 
+QUEUE = """
+from collections import deque
+
+def run(params, loader):
+    waiting = {1}
+    for batch in loader:
+        params, metrics = step(params, batch)
+        waiting.append((metrics, batch))
+        if len(waiting) > 2:
+            metrics, _ = waiting.{0}
+            print(float(metrics["loss"]))
+"""
 SEEN = "seen, reward = env.step(int(action))\n        "
 
 SILENT = {
+    "what has waited longest in a queue": QUEUE.format("popleft()", "deque()"),
+    "what has waited longest in a list": QUEUE.format("pop(0)", "[]"),
+    "what a simulation is asked to draw at each turn": PLAY.format(
+        SEEN + "kept.append(env.render())\n        print(float(choose(params, reward)))"
+    ),
     "what a video shows of a play, and nothing learns": PLAY.format(
         SEEN + "kept.append(np.asarray(choose(params, reward)))"
     ),
@@ -811,6 +828,7 @@ SILENT = {
     ),
 }
 FOUND = {
+    "what came last to a queue": QUEUE.format("pop()", "deque()"),
     "a number beside an action, where the parameters are updated": PLAY.format(
         SEEN + "params, told = update(params, reward)\n        print(float(told))"
     ),

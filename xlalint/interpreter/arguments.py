@@ -205,7 +205,7 @@ def _refine(interpreter: Interpreter, info: FunctionInfo, position: int, value: 
     """
     if value is UNKNOWN:
         said = interpreter.parameter(info, position, default)
-        if interpreter.tracing and type(said) is Tensor and said.framework == ARRAYS:
+        if (interpreter.tracing or interpreter.mapping) and type(said) is Tensor and said.framework == ARRAYS:
             return UNKNOWN  # NumPy's arrays are asked for, a tracer's are passed
         return as_known(said, interpreter.mapping) if interpreter.mapping else said
     if isinstance(value, Host) and not value.type and value.origin == "python":

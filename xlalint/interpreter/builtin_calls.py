@@ -43,6 +43,7 @@ from xlalint.abstract.values import (
     tensor,
     tensors,
 )
+from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.narrowing import describe, is_instance
 from xlalint.interpreter.spelling import path_of, position, spelling
 from xlalint.interpreter.subscripts import rebind, with_item
@@ -577,7 +578,10 @@ def _sequence_method(frame: Frame, receiver: Sequence, name: str, args: Argument
     if name in ("pop", "popleft"):
         if target is not None:
             rebind(frame, target, sequence(receiver.kind, None, receiver.element))
-        return receiver.element if receiver.element is not NEVER else UNKNOWN
+        if receiver.element is NEVER:
+            return UNKNOWN
+        first = name == "popleft" or (len(args) == 1 and args[0] is constant(0))
+        return of_earlier_turn(receiver.element) if first else receiver.element  # what has waited longest in a queue
     if name in ("index", "count", "remove") and _is_told_apart(args[:1]):
         return INT
     if name in ("index", "count", "remove"):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LIBRARIES: Final = frozenset(
     ("PIL", "bokeh", "imageio", "matplotlib", "mediapy", "plotly", "pygame", "pyvista", "seaborn")
 )
+_PICTURING: Final = "render"
 
 
 def draws(module: ModuleInfo, info: FunctionInfo | None, turns: LoopTurns | None) -> bool:
@@ -27,12 +28,18 @@ def draws(module: ModuleInfo, info: FunctionInfo | None, turns: LoopTurns | None
     if turns is None:
         return info is not None and info.answers(_function_draws)
     names = _names_of(module, info)
-    if _names_one(_at_each(turns.loop.body), names):
+    each = list(_at_each(turns.loop.body))
+    if _names_one(each, names) or any(map(_asks_for_picture, each)):
         return True
     if info is not None and _names_one(ir.walk(info.ir.returns), names):
         return True  # what it gives back is a part of a picture
     made = info.answers(_drawers_of) if info is not None else frozenset[str]()
-    return bool(made) and any(map(partial(_asks_one, made), _at_each(turns.loop.body)))
+    return bool(made) and any(map(partial(_asks_one, made), each))
+
+
+def _asks_for_picture(node: object) -> bool:
+    """Return whether an expression asks a simulation for a picture of its state: `env.render(state)`, as Gym has it."""
+    return isinstance(node, ir.Call) and isinstance(node.func, ir.Attr) and node.func.name == _PICTURING
 
 
 def _function_draws(info: FunctionInfo) -> bool:

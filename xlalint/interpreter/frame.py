@@ -595,10 +595,12 @@ class Frame:
     def settle_turns(self, turn: LoopTurns) -> None:
         """Say of what was read and called in the turns of a loop what that costs, now that the whole of a turn is known."""
         self.context.dispatches_often |= turn.dispatches
+        growing = dict(turn.lengthened) if turn.dispatches else {}
         if turn.joined and self._is_read_within(turn.loop):
-            for at, (statement, value, name) in turn.joined.items():
-                self.statement = statement
-                self.report(GROWING_TENSOR, at, value, name)
+            growing |= turn.joined
+        for at, (statement, value, name) in growing.items():
+            self.statement = statement
+            self.report(GROWING_TENSOR, at, value, name)
         many = turn.takes_many and not takes_step(turn.loop)
         if many or (turn.reads and plays_episode(turn.loop, body_of(self))):
             _collect(turn.reads, Frequency.EPOCH if many else Frequency.EVALUATION)

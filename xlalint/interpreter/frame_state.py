@@ -42,7 +42,7 @@ class LoopTurns:
     on, `called` are the functions that it calls at each, with the places of the calls; `dispatches` says that a turn has the device
     compute something, `takes_many` that the device takes many steps at each by itself. `added` are the names that it adds to, `calls` the
     last names of what it calls, once somebody asked. `around` is the lasting loop around it. `joined` are tensors that a turn makes longer,
-    by place, each with the statement and the name.
+    by place, each with the statement and the name; `lengthened` are those of a framework that compiles each operation by itself.
     """
 
     __slots__ = (
@@ -54,6 +54,7 @@ class LoopTurns:
         "dispatches",
         "is_innermost",
         "joined",
+        "lengthened",
         "loop",
         "plays",
         "reads",
@@ -72,6 +73,7 @@ class LoopTurns:
         self.aside: list[PendingHazard] = []
         self.called: dict[Context, int] = {}
         self.joined: dict[int, tuple[int, Value, ir.Node]] = {}
+        self.lengthened: dict[int, tuple[int, Value, ir.Node]] = {}
         self.dispatches = self.takes_many = self.plays = False
         self.added: frozenset[str] | None = None
         self.calls: frozenset[str] | None = None

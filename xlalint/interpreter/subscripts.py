@@ -404,6 +404,9 @@ def _as_mask(frame: Frame, base: Tensor, part: Value, node: ir.Node) -> Value:
         return tensor(base.framework, "b", sure=False)
     if told or base.framework == ARRAYS:
         return part
+    given = only_tensor(part)
+    if given is not None and given.framework == ARRAYS and frame.libraries.of(base.framework).records_known:
+        return part  # the tracer takes the host's masks for the positions, which it knows
     named = bool(_NAMES_MASK(_last_word(node))) and not _would_fail(frame, base, found)
     if not named and not _compares(frame, node):
         return part

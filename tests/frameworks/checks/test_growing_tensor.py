@@ -55,11 +55,29 @@ SILENT = {
     "a few turns": loop("y = step(x)\nx = jnp.concatenate([x, y[None]])", "for _ in range(4):"),
     "a window": loop("y = step(x)\nx = jnp.concatenate([x, y[None]])\nx = x[1:]"),
     "a window at once": loop("y = step(x)\nx = jnp.concatenate([x[1:], y[None]])"),
-    "a part is passed": loop("y = step(x[-4:])\nx = jnp.concatenate([x, y[None]])"),
     "joined anew": loop("z = jnp.concatenate([x, x])\ny = step(z)"),
     "what a turn makes": loop("z = x * 2\nz = jnp.concatenate([z, z])\ny = step(z)"),
     "the loop's own": loop("y = step(z)\nz = jnp.concatenate([z, y[None]])", "for z in batches:"),
-    "only the results are kept": loop("y = step(x)\nkept = jnp.concatenate([kept, y])", before="kept = x[0]"),
+    "results of NumPy's are kept": loop(
+        "y = step(x)\nkept = np.append(kept, np.asarray(y))", before="kept = np.zeros(0)"
+    ),
+    "results are kept in a list": loop("y = step(x)\nkept.append(y)", before="kept = []")
+    + "kept = jnp.concatenate(kept)\n",
+    "a few results are kept": loop("y = step(x)\nkept = jnp.append(kept, y)", "for _ in (1, 2, 3):", "kept = x[0]"),
+    "results are kept where nothing is compiled": loop(
+        "y = plain(x)\nkept = jnp.append(kept, y)", before="kept = x[0]"
+    ),
+    "results are kept at every n-th turn": loop(
+        "y = step(x)\nif _ % 10 == 0:\n    kept = jnp.append(kept, y)", before="kept = x[0]"
+    ),
+    "results are kept of each turn": loop("y = step(x)\nkept = x[0]\nkept = jnp.append(kept, y)"),
+    "results are kept in a compiled function": (
+        "@jax.jit\ndef whole(x):\n    kept = x[0]\n    for _ in range(20):\n        kept = jnp.append(kept, step(x))\n    return kept\n"
+    ),
+    "results are kept of what maps": (
+        "def whole(x):\n    kept = x\n    for _ in range(20):\n        kept = jnp.append(kept, step(x))\n"
+        "    return kept\n\ny = jax.vmap(whole)(x)\n"
+    ),
     "of higher rank": loop("y = step(x)\nx = jnp.stack([x, x])"),
     "a function that is not compiled": loop("y = plain(x)\nx = jnp.concatenate([x, y[None]])"),
     "a list of one turn": loop("rows = []\nrows.append(x[0])\ny = step(jnp.stack(rows))"),
@@ -80,6 +98,13 @@ SILENT = {
 }
 
 LOUD = {
+    "a part is passed": (loop("y = step(x[-4:])\nx = jnp.concatenate([x, y[None]])"), [3]),
+    "only the results are kept": (loop("y = step(x)\nkept = jnp.concatenate([kept, y])", before="kept = x[0]"), [4]),
+    "only the results of an evaluation are kept": (
+        "def validate(batches):\n    losses = jnp.array([])\n    for batch in batches:\n        loss = step(batch)\n"
+        "        losses = jnp.append(losses, loss)\n    return losses.mean()\n",
+        [5],
+    ),
     "concatenate": (loop("y = step(x)\nx = jnp.concatenate([x, y[None]])"), [3]),
     "append": (loop("y = step(x)\nx = jnp.append(x, y)"), [3]),
     "of NumPy": (loop("y = step(x)\nx = np.concatenate([x, y[None]])"), [3]),

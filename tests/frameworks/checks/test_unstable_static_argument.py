@@ -100,6 +100,7 @@ def found(text: str, head: str) -> list[str]:
 
 
 DECLARED = "def f(x: jax.Array, {}):\n    return x * n\ng = jax.jit(f, {})"
+OPERAND = "def f(x: jax.Array, {}):\n    return {}\ng = jax.jit(f, {})"
 SILENT = {
     "the numbers in an array of the host's": "w, h = np.array([3, 4])\nstep(x, w)",
     "the numbers in one of which nothing is known": "def run(size: np.ndarray):\n    w, h = size\n    step(x, w)",
@@ -118,9 +119,26 @@ SILENT = {
     "a condition of the turn, by a name": (
         "for i in range(99):\n    due = i % 9 == 0 or i == last\n    logs = verbose and due\n    step(jnp.ones(3), logs)"
     ),
-    "a number that is declared one": DECLARED.format("n: int", "static_argnums=1"),
-    "what may be a number as well as an array": DECLARED.format("n: jax.Array | int", "static_argnums=1"),
-    "what is not declared": DECLARED.format("n", "static_argnums=(1,)"),
+    "a number that is declared one, of calls that are known": DECLARED.format("n: int", "static_argnums=1")
+    + "\ng(x, 3)",
+    "what is not declared, of calls that are known": (
+        DECLARED.format("n", "static_argnums=(1,)") + "\ndef main(x):\n    return g(x, 3)"
+    ),
+    "a number that is a size as well": OPERAND.format("n", "x.reshape(n) * n", "static_argnums=1"),
+    "a number by which the code chooses": OPERAND.format("n", "x * n if n > 2 else x", "static_argnums=1"),
+    "a number that is passed on": OPERAND.format("n", "jnp.roll(x, n) * n", "static_argnums=1"),
+    "a number that multiplies a size": OPERAND.format("n", "jnp.zeros(x.shape[0] * n)", "static_argnums=1"),
+    "an exponent": OPERAND.format("n", "x**n", "static_argnums=1"),
+    "a number that may divide another": OPERAND.format("n, k", "x * (n / k)", "static_argnums=1"),
+    "a number that is not static": OPERAND.format("n", "x * n", "donate_argnums=0"),
+    "a number with a default": OPERAND.format("n=2", "x * n", "static_argnums=1"),
+    "a number in a function within": OPERAND.format("n", "jax.vmap(lambda y: y * n)(x) * n", "static_argnums=1"),
+    "a number beside what is declared nothing": "def f(x, n):\n    return x * n\ng = jax.jit(f, static_argnums=1)",
+    "a number of a function that is compiled in another": (
+        "def f(x: jax.Array, n):\n    return x * n\ndef make():\n    g = jax.jit(f, static_argnums=1)\n    return g"
+    ),
+    "a text that chooses": OPERAND.format("n", "x * 2 if n == 'a' else x", "static_argnames='n'"),
+    "an entry that is a size": OPERAND.format("n", "x.reshape(n[0])", "static_argnums=1"),
     "an array beside a static number": DECLARED.format("y: jax.Array, n: int = 2", "static_argnames='n'"),
     "an array that is not static": DECLARED.format("n: jax.Array", "donate_argnums=1"),
     "a method with a static self": "one = Compiled()\nfor i in range(99):\n    one.fixed(x)\n    one.named(x)\n    one.apart(x)",
@@ -158,6 +176,15 @@ FOUND = {
     "what is declared an array": (DECLARED.format("n: jax.Array", "static_argnums=(1,)"), ["3:error"]),
     "what is declared an array, by name": (DECLARED.format("n: jnp.ndarray", "static_argnames=('n',)"), ["3:error"]),
     "what is declared an array, from the last": (DECLARED.format("n: jax.Array", "static_argnums=-1"), ["3:error"]),
+    "a static number that is only computed with": (DECLARED.format("n: int", "static_argnums=1"), ["3:warning"]),
+    "a static number or array that is only computed with": (
+        DECLARED.format("n: jax.Array | int", "static_argnums=1"),
+        ["3:warning"],
+    ),
+    "what is static and only computed with": (DECLARED.format("n", "static_argnums=(1,)"), ["3:warning"]),
+    "a static divisor, by name": (OPERAND.format("n", "-x / n", "static_argnames='n'"), ["3:warning"]),
+    "a static number in a sum": (OPERAND.format("n", "2 * x + n", "static_argnums=1"), ["3:warning"]),
+    "entries of what is static": (OPERAND.format("n", "x * n[0] - n[1]", "static_argnums=1"), ["3:warning"]),
     "a method whose self is no array": ("Compiled().run(x)", ["1:error"]),
     "a method of a kept object": ("one = Compiled()\ndef main(x):\n    return one.run(x)\nmain(x)", ["3:error"]),
     "a method of a fresh object": ("for i in range(99):\n    Compiled().fixed(x)", ["2:warning"]),

@@ -18,6 +18,31 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "a mask of NumPy's, turned around": "@jax.jit\ndef f(x):\n    off = ~np.eye(x.shape[0], dtype=bool)\n    return x[off]",
+    "a mask of NumPy's, by its name": "@jax.jit\ndef f(x):\n    mask = np.ones(x.shape[0], bool)\n    return x[mask]",
+    "a mask of NumPy's, compared": "@jax.jit\ndef f(x):\n    low = np.arange(x.shape[0]) < 2\n    return x[low].sum()",
+    "a mask of NumPy's that is assigned by": "@jax.jit\ndef f(x):\n    mask = ~np.eye(3, dtype=bool)\n    return x.at[mask].set(0)",
+    "what is declared NumPy's, of what maps": """
+        def error(q: np.ndarray, act: np.ndarray) -> np.ndarray:
+            return q[act]
+
+        class Learner:
+            def __init__(self, model):
+                each = jax.vmap(error)
+
+                def loss(p, seen, acts):
+                    found, _ = model.apply(p, seen)
+                    return jnp.mean(each(found, acts) ** 2)
+
+                self.update = jax.jit(jax.grad(loss))
+        """,
+    "what is declared NumPy's, of a gradient": """
+        def error(q: np.ndarray, act: np.ndarray) -> np.ndarray:
+            return q[act]
+
+        def run(model, seen, acts):
+            return jax.grad(lambda p: jnp.sum(jax.vmap(error)(model.apply(p, seen), acts)))(model.params)
+        """,
     "what runs only where nothing is compiled": """
         @jax.jit
         def f(x):
@@ -322,6 +347,14 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a mask of JAX's, turned around": (
+        "@jax.jit\ndef f(x):\n    off = ~jnp.eye(x.shape[0], dtype=bool)\n    return x[off]",
+        ["XLA201"],
+    ),
+    "a mask that is compared with a tracer": (
+        "@jax.jit\ndef f(x):\n    off = ~(np.ones(3) < x)\n    return x[off]",
+        ["XLA201"],
+    ),
     "what a gradient does not trace, where jit does": (
         "def loss(p: jnp.ndarray, t: jnp.ndarray):\n    return jnp.sum(p) * float(t[1] - t[0])\n\n"
         "@jax.jit\ndef step(p, t):\n    return jax.grad(loss)(p, t)",

@@ -1,7 +1,7 @@
 """XLA406 of JAX and TensorFlow: arrays that grow from call to call of a compiled function, which is compiled for each length.
 
-Measured with JAX 0.10.2 and TensorFlow 2.21. In the code around compiled functions each operation is compiled for each length as well; but
-that is small, and what the compiled function costs is what is told.
+Measured with JAX 0.10.2 and TensorFlow 2.21. In the code around compiled functions JAX compiles each operation for each length as well:
+100 turns of `losses = jnp.append(losses, loss)` compile 100 times, 45 ms each on a CPU, and a small step takes 15 µs.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from xlalint.abstract.values import LibrarySymbol
-from xlalint.frameworks.checks.surrounding_loops import loops_around
+from xlalint.abstract.values import LibrarySymbol, Tensor, Value, members
+from xlalint.frameworks.checks.surrounding_loops import each_turn, loops_around
 from xlalint.frameworks.torch.recompiles import appends
 from xlalint.interpreter.device_loops import is_long
 from xlalint.interpreter.spelling import spelling
@@ -45,6 +45,22 @@ def growth(frame: Frame, call: ir.Call, passed: ir.Node) -> Growth | None:
     if isinstance(passed, ir.Call) and passed.args and isinstance(passed.args[0], ir.Name):
         return _find_collected(frame, body, passed)
     return None
+
+
+def check_lengthened(frame: Frame, node: ir.Assign, value: Value) -> None:
+    """Note `losses = jnp.append(losses, loss)` in a loop of the host's, for what follows where the loop has a device compute."""
+    turn = frame.loops.turn
+    target = node.targets[0]
+    if turn is None or frame.interpreter.tracing or frame.interpreter.mapping or not isinstance(target, ir.Name):
+        return
+    if _binds(turn.loop, target.id):
+        return
+    if not any(isinstance(one, Tensor) and one.framework == "jax" for one in members(value)):
+        return
+    if is_long(turn.loop) and any(one == node for one in each_turn(turn.loop.body)):
+        found = _find_carried(frame, turn.loop.body, target.id)
+        if found is not None:
+            turn.lengthened[found.at] = frame.statement, value, target
 
 
 def _find_carried(frame: Frame, body: tuple[ir.Statement, ...], name: str) -> Growth | None:
@@ -106,4 +122,4 @@ def _root(target: ir.Node) -> str:
     return target.id if isinstance(target, ir.Name) else ""
 
 
-__all__ = ["Growth", "growth"]
+__all__ = ["Growth", "check_lengthened", "growth"]

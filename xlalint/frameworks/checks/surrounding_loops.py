@@ -92,7 +92,7 @@ def numbers_of_turn(loop: Loop) -> set[str]:
     """The names that are numbers of the turn, and those that each turn computes of such: `lr *= 0.9`, `lr = 0.1 / (1 + i)`."""
     names = counters(loop)
     assigned: list[tuple[str, set[str]]] = []
-    for one in _each_turn(loop.body):
+    for one in each_turn(loop.body):
         if isinstance(one, ir.AugAssign) and isinstance(one.target, ir.Name):
             assigned.append((one.target.id, {one.target.id}))
         elif isinstance(one, ir.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ir.Name):
@@ -103,12 +103,12 @@ def numbers_of_turn(loop: Loop) -> set[str]:
     return names
 
 
-def _each_turn(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
+def each_turn(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
     """The statements of a loop's body that all turns run: none under an `if`, which some turns pass by."""
     for one in body:
         yield one
         if isinstance(one, (ir.With, ir.For, ir.While)):
-            yield from _each_turn(one.body)
+            yield from each_turn(one.body)
 
 
 def names_in(node: ir.Node | None) -> set[str]:

@@ -33,7 +33,8 @@ from xlalint.frameworks.checks.changing_shape import find_change
 from xlalint.frameworks.checks.data_lengths import source_of
 from xlalint.frameworks.checks.growing_tensor import growth
 from xlalint.frameworks.checks.jit_per_call import FUNCTION, JIT
-from xlalint.frameworks.checks.surrounding_loops import loops_around, names_in, numbers_of_turn
+from xlalint.frameworks.checks.static_operands import Operand, find_declared, find_operand, is_called
+from xlalint.frameworks.checks.surrounding_loops import loops_around, names_in, numbers_of_turn, whole_body_of
 from xlalint.interpreter.device_loops import is_long, last_name
 from xlalint.interpreter.spelling import position, spelling
 from xlalint.interpreter.traced_arguments import static_places
@@ -53,6 +54,12 @@ FILTERS: Final = frozenset(("equinox.filter_jit", "equinox.filter_pmap"))
 _UNHASHABLE: Final = ("list", "set", "dict")
 _FREEZING: Final = ("freeze", "FrozenDict", "frozendict")
 _ABSTRACT: Final = ("Sequence", "Collection", "Iterable")
+_STATIC_OPERANDS: Final = {
+    Operand.ITSELF: "is static in `{}`, which only computes with it: it is compiled for each value, and need not be",
+    Operand.ENTRIES: (
+        "is static in `{}`, which only computes with its entries: it is compiled for each tuple, and lists and arrays cannot be hashed"
+    ),
+}
 # Kinds of parameters that arguments go to by their places.
 _PLACED: Final = ("", "/")
 
@@ -99,15 +106,30 @@ def check_static_arrays(call: CallSite) -> None:
     if not given or type(func) is not Function or func.receiver is not None:
         return
     info = func.info
-    static = {item for node in given for item in constants(call.frame.eval(node))}
-    for place, param in enumerate(info.params):
-        if place in static or place - len(info.params) in static or param.name in static:
-            declared = call.frame.interpreter.annotations.value(info.module, param.annotation)
-            if type(declared) is Tensor and declared.framework == "jax":
-                detail = (
-                    f"is declared an array and static in `{info.name}`: arrays cannot be hashed, and its calls fail"
-                )
-                call.report("XLA405", "jax", param.name, detail, call.node.at, UNHASHABLE, (), Confidence.LIKELY)
+    places = static_places(info, tuple(item for node in given for item in constants(call.frame.eval(node))))
+    for place in sorted(places):
+        param = info.params[place]
+        declared = call.frame.interpreter.annotations.value(info.module, param.annotation)
+        if type(declared) is Tensor and declared.framework == "jax":
+            detail = f"is declared an array and static in `{info.name}`: arrays cannot be hashed, and its calls fail"
+            call.report("XLA405", "jax", param.name, detail, call.node.at, UNHASHABLE, (), Confidence.LIKELY)
+        elif param.default is None and (operand := _find_static_operand(call, info, param.name, places)):
+            detail = _STATIC_OPERANDS[operand].format(info.name)
+            call.report("XLA405", "jax", param.name, detail, call.node.at, "", (), Confidence.LIKELY)
+
+
+def _find_static_operand(call: CallSite, info: FunctionInfo, name: str, places: frozenset[int]) -> Operand | None:
+    """Return how a function computes with a static parameter, where it does nothing else with it.
+
+    Who calls what a module keeps under a name says how many values there are: of what nothing in the module calls, as many as users like.
+    """
+    kept = [one for one in whole_body_of(call.frame) if isinstance(one, ir.Assign) and one.value == call.node]
+    names = {target.id for one in kept for target in one.targets if isinstance(target, ir.Name)}
+    if call.frame.function is not None or not names or any(is_called(call.frame.module, one) for one in names):
+        return None
+    static = {info.params[place].name for place in places}
+    arrays = find_declared(info, call.frame.interpreter.annotations, "jax") - static
+    return find_operand(info, name, arrays)
 
 
 def check_compiled_call(call: CallSite) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xlalint.frameworks.base import Framework
+from xlalint.frameworks.checks.growing_tensor import check_lengthened
 from xlalint.frameworks.jax import calls, leaks, structures, transformations
 from xlalint.frameworks.jax.branch_functions import check_callbacks
 from xlalint.frameworks.jax.checks import donated_buffer_reused
@@ -47,7 +48,7 @@ _SEMANTICS = Semantics(
     on_library_call=(calls.make_ready,),
     on_augmented=(leaks.check_added,),
     on_callbacks=(check_callbacks,),
-    on_assign=(leaks.check_kept,),
+    on_assign=(leaks.check_kept, check_lengthened),
 )
 
 FRAMEWORK = Framework(
