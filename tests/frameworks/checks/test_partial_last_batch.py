@@ -8,7 +8,15 @@ import pytest
 
 from tests.frameworks.checks.batches import EAGER_KERAS, JAX, KERAS, TORCH, TORCH_ON_A_GPU, found
 
+FILLED = (
+    "def fill(batch, size=None):\n    more = size - batch.shape[0]\n    {0}\n    return batch\n\n"
+    "def main(ds, size):\n    loader = DataLoader(ds, {1}, shuffle=True)\n    for batch in loader:\n        learn(fill(batch, {2}))\n"
+)
+PADDING = "batch = np.pad(batch, [(0, more), (0, 0)])"
 SILENT = {
+    "filled up by a function that is told the size": FILLED.format(PADDING, "size", "size=size"),
+    "filled up by a function that is told the size by place": FILLED.format(PADDING, "batch_size=size", "size"),
+    "filled up by a function that is told an option": FILLED.format(PADDING, "flags.size", "flags.size"),
     "dropped": "DataLoader(ds, 8, shuffle=True, drop_last=True)",
     "dropped by place": "DataLoader(ds, 8, True, None, None, 0, None, False, True)",
     "dropped as a flag says": "DataLoader(ds, 8, shuffle=True, drop_last=flags.drop_last)",
@@ -43,6 +51,8 @@ SILENT = {
     "a method of something else": "trader.batch(8)\nregressor.fit([1, 2, 3])",
 }
 FOUND = {
+    "told the size, and padded by nothing": (FILLED.format("check(more)", "size", "size"), ["XLA402:warning"]),
+    "padded by a function that is told another size": (FILLED.format(PADDING, "size", "length"), ["XLA402:warning"]),
     "one of which loops draw all batches": (
         "loader = DataLoader(ds, 8, shuffle=True)\nfor epoch in range(9):\n    given = iter(loader)\n"
         "    for _ in range(len(loader)):\n        learn(next(given))",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from xlalint.abstract.values import FALSE, Const, Instance, LibraryInstance, Method, Value, members
+from xlalint.abstract.values import FALSE, Const, Function, Instance, LibraryInstance, Method, Value, members
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.base import Reach
 from xlalint.frameworks.checks.call_site import ALL, INFORMATION, CallSite, asks_about, calls_any, consumer, surely
@@ -50,6 +50,8 @@ def check_data_loader(call: CallSite) -> None:
         return
     count = length_of(call.frame, call.node_of("dataset", 0)) if _reads_all(call) else None
     if _divides(count, size) or _completed(call.frame) or _gives_one_batch(call) or _gives_whole_batches(call):
+        return
+    if _fills_up(call, call.node_of("batch_size", 1)):
         return
     confidence = Confidence.CERTAIN if count is not None else Confidence.LIKELY
     _report(call, "drop_last", _reads_for_training(call), confidence)
@@ -313,6 +315,21 @@ def _is_endless(statement: ir.Statement) -> bool:
     if type(statement) is not ir.While or type(statement.test) is not ir.Const or not statement.test.value:
         return False
     return not any(type(one) is ir.Return or (type(one) is ir.Jump and one.leaves) for one in ir.walk(statement.body))
+
+
+def _fills_up(call: CallSite, size: ir.Node | None) -> bool:
+    """Return whether the code around a loader has a function that pads, and tells it the size of a batch: `fill(batch, batch_size)`."""
+    if not isinstance(size, (ir.Name, ir.Attr)):
+        return False
+    told = spelling(size)
+    for one in ir.walk(body_of(call.frame)):
+        if not isinstance(one, ir.Call) or one == call.node or not isinstance(one.func, (ir.Name, ir.Attr)):
+            continue
+        if told in map(spelling, (*one.args, *(value for _, value in one.keywords))):
+            called = call.frame.eval(one.func)
+            if type(called) is Function and any(name.startswith("pad") for name in called.info.ir.calls):
+                return True
+    return False
 
 
 def _completed(frame: Frame) -> bool:
