@@ -78,7 +78,7 @@ from xlalint.interpreter.dispatch_loops import (
     without_twins,
 )
 from xlalint.interpreter.drivers import Drivers
-from xlalint.interpreter.frame import Env, Frame
+from xlalint.interpreter.frame import Env, Frame, body_of
 from xlalint.interpreter.library_calls import LibraryCall, module_value_of
 from xlalint.interpreter.library_functions import call_external
 from xlalint.interpreter.mapped_functions import forget_rank, is_mapped
@@ -106,6 +106,7 @@ from xlalint.interpreter.traced_arguments import (
 )
 from xlalint.interpreter.tracer import HandOver
 from xlalint.interpreter.tracing import hand_over, tracer_of
+from xlalint.interpreter.uncalled import keeps_unread
 from xlalint.lowering import ir
 from xlalint.program.facts import Facts
 from xlalint.program.hints import NOTHING_TAUGHT, UserHints
@@ -1367,6 +1368,8 @@ class Interpreter:
         differentiates = call.name in self.libraries.differentiates
         self.differentiating += differentiates
         inner = self.tracing != ""
+        if traced and any_number and keeps_unread(frame.module, body_of(frame), call.node):
+            traced = False
         if traced:
             self.staged.add(info)
             frame.context.staged.append(info)

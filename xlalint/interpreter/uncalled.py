@@ -41,6 +41,23 @@ _FEW: Final = 8  # functions that name something else as a function is called
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
+def keeps_unread(module: ModuleInfo, body: tuple[ir.Statement, ...], made: ir.Call) -> bool:
+    """Return whether nobody calls what a call makes: a body keeps it as an attribute that is an object's own, `self._step = jit(step)`, and
+    nothing else in the module names that."""
+    kept = [one for one in ir.walk_statements(body) if isinstance(one, ir.Assign) and one.value == made]
+    if len(kept) != 1 or len(kept[0].targets) != 1:
+        return False
+    target = kept[0].targets[0]
+    if not isinstance(target, ir.Attr) or not isinstance(target.value, ir.Name) or not target.name.startswith("_"):
+        return False
+    module.reader.current.modules |= module.bit
+    for function in module.functions:
+        module.reader.read(function)
+    name = target.name.encode()
+    inner = [*(one.body for one in module.unit.functions), *(one.body for one in module.unit.classes)]
+    return module.unit.body.count(name) + sum(one.count(name) for one in inner) == 1
+
+
 class Opened(NamedTuple):
     """The `modules` of which something is looked up by names that are no part of the program's text, but for the functions of those that
     are `shared`."""

@@ -9,6 +9,19 @@ import pytest
 from tests.conftest import Loud
 
 IMPORTS = "import abc\nimport functools\nimport numpy as np\nimport jax\nimport jax.numpy as jnp\n"
+UNREAD = """
+class Sampler:
+    def __init__(self):
+        self.{} = jax.jit(self.run)
+
+    def run(self, x):
+        while jnp.any(x > 0):
+            x = x - 1
+        return x
+
+    def sample(self, x):
+        return {}
+"""
 BOX = """
 class Box:
     def __init__(self, xs):
@@ -18,6 +31,7 @@ class Box:
 
 # JAX 0.10.2 traces each of these.
 SILENT = {
+    "a method that is compiled, and called as it is": UNREAD.format("_compiled", "self.run(x)"),
     "a mask of NumPy's, turned around": "@jax.jit\ndef f(x):\n    off = ~np.eye(x.shape[0], dtype=bool)\n    return x[off]",
     "a mask of NumPy's, by its name": "@jax.jit\ndef f(x):\n    mask = np.ones(x.shape[0], bool)\n    return x[mask]",
     "a mask of NumPy's, compared": "@jax.jit\ndef f(x):\n    low = np.arange(x.shape[0]) < 2\n    return x[low].sum()",
@@ -347,6 +361,12 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a method that is compiled, and called so": (UNREAD.format("_compiled", "self._compiled(x)"), ["XLA102"]),
+    "a method that is compiled, and called so by a name": (
+        UNREAD.format("_compiled", "getattr(self, '_compiled')(x)"),
+        ["XLA102"],
+    ),
+    "a method that is compiled for others to call": (UNREAD.format("compiled", "self.run(x)"), ["XLA102"]),
     "a mask of JAX's, turned around": (
         "@jax.jit\ndef f(x):\n    off = ~jnp.eye(x.shape[0], dtype=bool)\n    return x[off]",
         ["XLA201"],
