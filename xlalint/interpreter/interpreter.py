@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from xlalint.abstract.lattice import join, join_all, widen
+from xlalint.abstract.structures import map_leaves
 from xlalint.abstract.values import (
     ARRAYS,
     NEVER,
@@ -581,10 +582,10 @@ class Interpreter:
             else:
                 context.returns = sequence("iter", None, context.yields)
         elif context.returns is NONE and _is_stub(info):
-            context.returns = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
+            context.returns = self._return_declared(info)
         elif UNKNOWN in members(context.returns) or context.returns is NEVER:
-            declared = self.annotations.value(info.module, info.ir.returns)
-            if declared is not None and declared is not NONE and context.returns is not NEVER:
+            declared = self._return_declared(info)
+            if declared is not UNKNOWN and declared is not NONE and context.returns is not NEVER:
                 known = [m for m in members(context.returns) if m is not UNKNOWN]
                 context.returns = join_all([declared, *known])
         if info.ir.decorators and context.key:
@@ -1205,7 +1206,9 @@ class Interpreter:
         return function(value.info, receiver, value.closure)
 
     def _return_declared(self, info: FunctionInfo) -> Value:
-        return self.annotations.value(info.module, info.ir.returns) or UNKNOWN
+        """Return what a function says that it gives: under a tracer that may be a tracer where it says an array of NumPy's."""
+        declared = self.annotations.value(info.module, info.ir.returns) or UNKNOWN
+        return map_leaves(declared, _unless_array) if self.tracing or self.mapping else declared
 
     def invoke(
         self,
@@ -1569,6 +1572,10 @@ class Apart:
         one.stack, one.contexts, one._begun, one.entered_by, one.roots, one.staged = self._outer
         one.in_tables, one.share, one.max_depth = self._limits
         one.scope, one.differentiating, one.collating, one.tracing, one.mapping = self._state
+
+
+def _unless_array(leaf: Value) -> Value:
+    return UNKNOWN if type(leaf) is Tensor and leaf.framework == ARRAYS else leaf
 
 
 def _called_back(node: ir.Call) -> ir.Call:

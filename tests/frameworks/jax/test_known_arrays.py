@@ -50,6 +50,22 @@ SILENT = {
 
                 self.update = jax.jit(jax.grad(loss))
         """,
+    "what a method is declared to give, of what maps": """
+        class Values:
+            @abc.abstractmethod
+            def values(self, p, seen) -> tuple[np.ndarray, np.ndarray]:
+                raise NotImplementedError
+
+        def error(q: np.ndarray, act: np.ndarray) -> np.ndarray:
+            return q[act]
+
+        def make(values: Values):
+            def loss(p, seen, acts):
+                found, _ = jax.vmap(values.values, (None, 0))(p, seen)
+                return jnp.mean(jax.vmap(error)(found, acts))
+
+            return jax.jit(jax.grad(loss))
+        """,
     "what is declared NumPy's, of a gradient": """
         def error(q: np.ndarray, act: np.ndarray) -> np.ndarray:
             return q[act]
