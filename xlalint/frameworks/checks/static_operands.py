@@ -22,7 +22,7 @@ _ARITHMETIC: Final = frozenset(("+", "-", "*", "/"))
 
 
 class Operand(Enum):
-    """What of a parameter takes part in arithmetic: itself, or entries of it."""
+    """Parts of a parameter that take part in arithmetic: itself, or entries of it."""
 
     ITSELF = "itself"
     ENTRIES = "entries"
