@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.frameworks.checks.rows import find
+from xlalint.config import Settings
+from xlalint.project import check_paths
 
 JAX = """
 import dataclasses
@@ -283,3 +287,35 @@ def test_numbers_that_equinox_compiles_once_are_silent(code: str) -> None:
 @pytest.mark.parametrize("code", EQUINOX_FOUND.values(), ids=list(EQUINOX_FOUND))
 def test_numbers_that_equinox_compiles_for_are_found(code: str) -> None:
     assert found(code, EQUINOX) == ["2:warning"]
+
+
+SUMS = """
+from functools import partial
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.jit, static_argnums=1)
+def one(x, k):
+    return x[k:].sum()
+
+{}
+def all_of(x):
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += one(x, k)
+    return total
+"""
+CALLER = (
+    "import jax.numpy as jnp\nimport sums\n\n\ndef score(x, y, z):\n    return jnp.dot(x - y, z) + sums.all_of(z)\n"
+)
+
+
+@pytest.mark.parametrize(("decorator", "rows"), [("@jax.jit", []), ("", [15]), ("@jax.vmap", [15])])
+def test_what_a_compiled_function_of_another_file_calls_is_a_part_of_it(
+    decorator: str, rows: list[int], tmp_path: Path
+) -> None:
+    (tmp_path / "sums.py").write_text(SUMS.format(decorator))
+    (tmp_path / "caller.py").write_text(CALLER)
+    report = check_paths([tmp_path], Settings(root=str(tmp_path), jobs=1, python=None, select=("XLA405",)))
+    assert [one.location.row for one in report.findings if one.severity != "info"] == rows

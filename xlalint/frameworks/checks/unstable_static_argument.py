@@ -138,6 +138,8 @@ def check_compiled_call(call: CallSite) -> None:
     compiled = _find_compiler(call, callee) if isinstance(callee, Function) else None
     if compiled is None or not isinstance(callee, Function):
         return
+    if compiled.framework == "jax" and _is_compiled(call.frame):
+        return  # the compiled function around the call is one program with what it calls, whoever calls that
     if type(callee.receiver) is Instance and compiled.framework == "jax":
         _check_receiver(call, callee.info, callee.receiver.klass, compiled)
     changing = _changing(call) if call.frame.loops.depth else set()
@@ -152,6 +154,11 @@ def check_compiled_call(call: CallSite) -> None:
             continue
         elif call.frame.loops.depth and not _check_shape(call, passed, callee.info, compiled):
             _check_drift(call, passed, callee.info)
+
+
+def _is_compiled(frame: Frame) -> bool:
+    """Return whether JAX compiles the function that the frame runs, by a decorator."""
+    return frame.function is not None and frame.interpreter.compiled.of(frame.function) == "jax"
 
 
 def _check_receiver(call: CallSite, info: FunctionInfo, klass: ClassInfo, compiled: Compiled) -> None:
