@@ -490,7 +490,8 @@ def _check_tensor_index(
     alone: bool,
 ) -> None:
     if base.framework == ARRAYS and culprit.framework != ARRAYS:
-        frame.report(TO_HOST, node.at, part, part_node, "indexes a host array")
+        if not (frame.libraries.of(culprit.framework).records_known and _is_declared(frame, node.value)):
+            frame.report(TO_HOST, node.at, part, part_node, "indexes a host array")
     elif culprit.dtype == "b":
         # A mask of host memory gives positions, of which there are as many as it says: that is a shape on the device as well.
         # A tracer that records operations takes the host's mask for the positions, which it knows.
@@ -505,6 +506,24 @@ def _check_tensor_index(
         frame.report(SCALAR_TENSOR_INDEX, node.at, part, part_node, variant=variant)
     elif not culprit.dtype and culprit.rank < 0 and alone and frame.libraries.of(base.framework).unclear_masks:
         _check_mask_or_positions(frame, node, base, part, writes)
+
+
+def _is_declared(frame: Frame, node: ir.Node) -> bool:
+    """Return whether an array may be NumPy's for being declared one alone: as a parameter, of the function around too, or as a field.
+
+    Code that tracers run as well declares so what may be either.
+    """
+    if isinstance(node, ir.Attr):
+        owners = [one for one in members(frame.eval(node.value)) if isinstance(one, Instance)]
+        unknown = [one.klass for one in owners if not one.fields or field(one.fields, node.name) is None]
+        return any(node.name in frame.interpreter.tables.record_names(one) for one in unknown)
+    around = frame.function
+    while isinstance(node, ir.Name) and around is not None:
+        found = next((param for param in around.params if param.name == node.id), None)
+        if found is not None:
+            return found.annotation is not None
+        around = frame.module.functions[around.ir.outer] if around.ir.outer >= 0 else None
+    return False
 
 
 def is_computed(frame: Frame, node: ir.Node) -> bool:

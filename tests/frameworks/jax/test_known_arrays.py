@@ -30,7 +30,36 @@ class Box:
 """
 
 # JAX 0.10.2 traces each of these.
+TABLE = """
+class Weights:
+    table{0}
+
+    def __init__(self, table):
+        self.table = {1}
+
+    def each(self, i):
+        return self.table[i]
+
+def run(weights: Weights, at):
+    return jax.vmap(weights.each)(at)
+"""
 SILENT = {
+    "what a function around declares NumPy's": """
+        def weigh(table: np.ndarray, at):
+            def one(i):
+                return table[i] * 2
+
+            return jax.vmap(one)(at)
+        """,
+    "what a function declares NumPy's, of what it is passed": """
+        def pick(table: np.ndarray, i: jax.Array):
+            return table[i]
+
+        @jax.jit
+        def f(x, tables, i):
+            return pick(tables.weights, i) * x
+        """,
+    "a field that is declared NumPy's": TABLE.format(": np.ndarray", "table"),
     "a method that is compiled, and called as it is": UNREAD.format("_compiled", "self.run(x)"),
     "a mask of NumPy's, turned around": "@jax.jit\ndef f(x):\n    off = ~np.eye(x.shape[0], dtype=bool)\n    return x[off]",
     "a mask of NumPy's, by its name": "@jax.jit\ndef f(x):\n    mask = np.ones(x.shape[0], bool)\n    return x[mask]",
@@ -377,6 +406,22 @@ SILENT = {
         """,
 }
 FOUND = {
+    "an array of NumPy's that a function around makes": (
+        """
+        def weigh(at):
+            table = np.arange(9)
+
+            def one(i):
+                return table[i] * 2
+
+            return jax.jit(one)(at)
+        """,
+        ["XLA302"],
+    ),
+    "an array of NumPy's that the module keeps": (
+        "TABLE = np.arange(9)\n@jax.jit\ndef f(i):\n    return TABLE[i]",
+        ["XLA302"],
+    ),
     "a method that is compiled, and called so": (UNREAD.format("_compiled", "self._compiled(x)"), ["XLA102"]),
     "a method that is compiled, and called so by a name": (
         UNREAD.format("_compiled", "getattr(self, '_compiled')(x)"),
