@@ -27,6 +27,7 @@ from xlalint.abstract.values import (
     Union,
     Value,
     constant,
+    foreign,
     function,
     host,
     is_leaf,
@@ -49,7 +50,7 @@ from xlalint.interpreter.spelling import path_of, position
 from xlalint.interpreter.subscripts import load_subscript, refuses_hash, store_subscript
 from xlalint.interpreter.traced_arguments import as_recorded, is_asked_for_key, is_taken_apart
 from xlalint.lowering import ir
-from xlalint.program.linker import ModuleInfo
+from xlalint.program.linker import FunctionInfo, ModuleInfo
 from xlalint.rules.codes import (
     ITEM,
     TENSOR_BOOL_OPERATOR,
@@ -111,7 +112,36 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
             value = tensor(framework, "b", sure=False)
     if value is UNKNOWN and node.name == MOVING and path_of(node.value) in _name_models(frame):
         return UNKNOWN
+    if value is UNKNOWN:
+        value = _tell_by_calls(frame, node)
     return frame.interpreter.attribute(frame, value, node.name, node.at)
+
+
+def _tell_by_calls(frame: Frame, node: ir.Attr) -> Value:
+    """Return what an object is that nothing tells, and that is asked for what it adds up: the code says that by what it calls of it."""
+    semantics = frame.libraries.of(frame.interpreter.annotations.framework(frame.module))
+    path = path_of(node.value) if node.name in semantics.adds_up and semantics.told_by_call else ""
+    info = frame.function
+    if not path or info is None:
+        return UNKNOWN
+    around = [info, *info.enclosing()]
+    holders = [*around, *around[-1].nested] if path.count(".") == 0 else [*around, *_methods_beside(info)]
+    for called, name in semantics.told_by_call.items():
+        if any(called in one.ir.calls and (called, path) in one.answers(_list_called) for one in holders):
+            return foreign(name)
+    return UNKNOWN
+
+
+def _methods_beside(info: FunctionInfo) -> tuple[FunctionInfo, ...]:
+    """The methods of a method's class, which have the same object at hand."""
+    owner = info.owner
+    return tuple([owner.module.functions[index] for index in owner.ir.methods.values()]) if owner is not None else ()
+
+
+def _list_called(info: FunctionInfo) -> frozenset[tuple[str, str]]:
+    """List the methods that a function calls, each with the path of the object."""
+    calls = [one.func for one in ir.walk(info.body) if type(one) is ir.Call]
+    return frozenset([(func.name, path_of(func.value)) for func in calls if type(func) is ir.Attr])
 
 
 def _name_models(frame: Frame) -> frozenset[str]:

@@ -100,7 +100,7 @@ class Semantics:
       taken from the calls. Objects of `configured` classes have settings for fields, arrays too: these are there before a tracer begins.
     - `training` are last names of calls that change what is trained. A compiled function that leads to none of them takes no training step;
       empty where functions are pure, and nothing tells. `adds_up` are methods and attributes of its objects that give what those add up
-      over steps.
+      over steps. `told_by_call` are the classes of objects that nothing else tells, by a method that is called of them somewhere.
       `changed` are beginnings of names of classes whose objects compiled functions change that are given them, `draws` those of functions
       that draw random numbers by a key, and give the next key.
     - `stages_loops`: `while` and `for` on its tensors become loops of the graph, which Python's own iteration cannot be.
@@ -210,6 +210,7 @@ class Semantics:
         changed: tuple[str, ...] = (),
         draws: tuple[str, ...] = (),
         adds_up: frozenset[str] = frozenset(),
+        told_by_call: Mapping[str, str] = MappingProxyType({}),
         functions: Mapping[str, Special] = MappingProxyType({}),
         results: Mapping[str, Callable[[Arguments], Value]] = MappingProxyType({}),
         annotated: Mapping[str, Callable[[], Value]] = MappingProxyType({}),
@@ -317,6 +318,7 @@ class Semantics:
         self.changed = changed
         self.draws = draws
         self.adds_up = adds_up
+        self.told_by_call = told_by_call
         self.functions = functions
         self.results = results
         self.annotated = annotated

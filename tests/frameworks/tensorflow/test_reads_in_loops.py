@@ -610,3 +610,43 @@ def test_what_a_strategy_of_any_release_runs(run: str) -> None:
 def test_what_a_compiled_function_gives_is_tensors_whatever_made_it(run: str) -> None:
     text = REPLICAS.replace("strategy = tf.distribute.MirroredStrategy()", "from elsewhere import strategy")
     assert [one.confidence for one in find(text.replace("{run}", run), "", "XLA301")] == ["likely"]
+
+
+TOLD = """
+import tensorflow as tf
+
+class Trainer:
+    def __init__(self, model, optimizer, options):
+        self.model, self.optimizer, self.options = model, optimizer, options
+        self.step = tf.function(self.run)
+
+    def run(self, x):
+        with tf.GradientTape() as tape:
+            loss = self.model(x)
+        weights = self.model.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+        return loss
+
+    def train(self, batches):
+        for i, x in enumerate(batches):
+            self.step(x)
+            {read}
+"""
+
+
+@pytest.mark.parametrize("read", ["print(self.optimizer.iterations.numpy())", "print(int(self.optimizer.iterations))"])
+def test_what_is_called_of_an_object_tells_that_it_is_an_optimizer(read: str) -> None:
+    assert [one.severity for one in find(TOLD.replace("{read}", read), "", "XLA301")] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "print(int(self.options.iterations))",
+        "print(self.optimizer.learning_rate)",
+        "self.optimizer.iterations.assign(3)",
+        "print(self.optimizer.iterations.numpy()) if i % 100 == 0 else None",
+    ],
+)
+def test_no_read_of_what_an_optimizer_counts(read: str) -> None:
+    assert find(TOLD.replace("{read}", read), "", "XLA301") == []

@@ -50,6 +50,7 @@ _SEMANTICS = Semantics(
         )
     ),
     adds_up=frozenset(("result", "iterations")),
+    told_by_call={"apply_gradients": "tensorflow.keras.optimizers.Optimizer"},
     folded=calls.FOLDED,
     # Keras traces nothing of what runs eagerly: a branch for that is no part of a graph.
     of_unknown={"run_eagerly": lambda: FALSE},
