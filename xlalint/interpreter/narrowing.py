@@ -30,8 +30,10 @@ from xlalint.abstract.values import (
     partial,
     sequence,
     tensor,
+    tensors,
 )
 from xlalint.interpreter.arguments import parameters_of
+from xlalint.interpreter.dispatch_loops import of_earlier_turn
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of
 from xlalint.lowering import ir
@@ -157,6 +159,8 @@ def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
     left: ir.Node = ir.Name(node.left.name, 0) if type(node.left) is ir.Walrus else node.left
     if op in ("is not", "!="):
         op, wanted = ("is" if op == "is not" else "=="), not wanted
+    if op == "==" and _assume_number(frame, left, right, wanted):
+        return
     if op in ("is", "==") and wanted and _assume_property(frame, left, right):
         return
     if op in ("in", "not in") and type(left) is ir.Const:
@@ -170,6 +174,23 @@ def _assume_comparison(frame: Frame, node: ir.Compare, wanted: bool) -> None:
         _assume_empty(frame, left.args[0])
     elif op == "==" and wanted and isinstance(right.value, (str, bool)):
         _refine(frame, left, lambda value: constant(right.value) if isinstance(value, Host) else value)
+
+
+def _assume_number(frame: Frame, left: ir.Node, right: ir.Node, wanted: bool) -> bool:
+    """Refine `x` by `x.shape == ()`; return False where the comparison is another one.
+
+    What a step gives to be logged is a number where nothing says more: the branch for other shapes reads none of it.
+    """
+    subject = _subject(left, ("shape",), ("size",))
+    if subject is None or type(right) is not ir.Display or right.items:
+        return False
+    _refine(frame, subject, lambda value: _retype(value, "", 0) if wanted else _as_ready(value))
+    return True
+
+
+def _as_ready(value: Value) -> Value:
+    """Return what has no dimension, as far as is known, as what lies ready."""
+    return of_earlier_turn(value) if all(one.rank <= 0 for one in tensors(value)) else value
 
 
 def _assume_property(frame: Frame, left: ir.Node, right: ir.Node) -> bool:

@@ -346,6 +346,19 @@ MADE = {
             logs["speed"] = 3.0
             print(logs["loss"].numpy())
         """,
+    "in a function in a function that the loop calls, by its shape": """
+        def write(table):
+            def one(name, value):
+                if value.shape == ():
+                    tf.summary.scalar(name, value)
+                else:
+                    tf.summary.scalar(name, tf.reduce_mean(value))
+                    tf.summary.histogram(name, value)
+            for name, value in table.items():
+                one(name, value)
+        for x in batches:
+            write(structure_of(x))
+        """,
     "in a function in a function that the loop calls": """
         def write(table):
             def one(name, value):
