@@ -98,6 +98,9 @@ AT_EVERY_STEP = {
     "where a function is asked that counts no steps": (
         f"def due(loss, n):\n    return loss % n == 0\nif due(x.shape[0], 100):\n    {READ}"
     ),
+    "where a function divides a setting beside the step": (
+        f"def due(step, n):\n    return step > 0 and (n + 1) % 2 == 0\nif due(i, args.every):\n    {READ}"
+    ),
     "where one of two conditions is a setting": f"if i % 100 == 0 or args.every_step:\n    {READ}",
     "or from some step on": f"if i % 100 == 0 or i > 100:\n    {READ}",
     "or where the limit is a step": f"if i % 100 == 0 or x.shape[0] < i:\n    {READ}",
@@ -158,6 +161,9 @@ NOW_AND_THEN = {
     "or among the first, the other way round": f"if i % 500 == 0 or 100 > i:\n    {READ}",
     "where a function divides the step": (
         f"def due(step, n, last=True):\n    at = n and step % n == 0\n    return at or (last and step == 9)\nif due(i, args.every):\n    {READ}"  # noqa: E501
+    ),
+    "where a function divides the step after this": (
+        f"def due(step, n):\n    return (step + 1) % n == 0\nif due(i, args.every):\n    {READ}"
     ),
     "where a function is told what the loop adds to": (
         f"def tell(loss, at):\n    if at % 100 == 0:\n        {READ}\ntell(loss, seen)"

@@ -645,12 +645,21 @@ def _weighs_count(node: object, counting: Collection[str], receiver: str) -> boo
     `step - self.last >= n`."""
     if type(node) is not ir.Bin and type(node) is not ir.Compare:
         return False
+    if type(node) is ir.Bin and node.op == "%":
+        return _is_one_of(node.left, counting)
+    if type(node) is ir.Bin and node.op != "-":
+        return False
     if type(node.left) is not ir.Name or node.left.id not in counting:
         return False
-    if type(node) is ir.Bin and node.op != "-":
-        return node.op == "%"
     against = node.right if type(node) is ir.Bin else node.rights
     return bool(receiver) and any(type(one) is ir.Attr and path_of(one.value) == receiver for one in ir.walk(against))
+
+
+def _is_one_of(node: ir.Node, counting: Collection[str]) -> bool:
+    """Return whether an expression is one of some names, or such a name with something added or taken away: `(step + 1) % n`."""
+    if type(node) is ir.Bin and node.op in _SUMMING:
+        return _is_one_of(node.left, counting) or _is_one_of(node.right, counting)
+    return type(node) is ir.Name and node.id in counting
 
 
 def asks_object(test: ir.Node, assigned: Callable[[ir.Node], ir.Node], around: Counting) -> bool:
