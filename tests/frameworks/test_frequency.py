@@ -98,8 +98,8 @@ AT_EVERY_STEP = {
     "where a function is asked that counts no steps": (
         f"def due(loss, n):\n    return loss % n == 0\nif due(x.shape[0], 100):\n    {READ}"
     ),
-    "where a function divides a setting beside the step": (
-        f"def due(step, n):\n    return step > 0 and (n + 1) % 2 == 0\nif due(i, args.every):\n    {READ}"
+    "where a function divides a size beside the step": (
+        f"def due(step, n):\n    return step > 0 and (n + 1) % 2 == 0\nif due(i, x.shape[0]):\n    {READ}"
     ),
     "where one of two conditions is a setting": f"if i % 100 == 0 or args.every_step:\n    {READ}",
     "or from some step on": f"if i % 100 == 0 or i > 100:\n    {READ}",
