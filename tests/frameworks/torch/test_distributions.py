@@ -44,7 +44,32 @@ class Head(torch.nn.Module):
     def forward(self, x: torch.Tensor):
         return self.base.log_prob(x)
 """
+HOLDER = """
+class Mixed(Distribution):
+    arg_constraints = {{}}
+
+    def __init__(self, first, second, validate_args=None):
+        self.first, self.second = first, second
+        super().__init__(first.batch_shape, first.event_shape, validate_args)
+        {switch}
+
+    def log_prob(self, value):
+        return self.{asked}.log_prob(value)
+"""
+LOCAL = """
+class Head(torch.nn.Module):
+    def forward(self, base: Distribution, other: Distribution, x: torch.Tensor):
+        {switch}
+        return base.log_prob(x)
+"""
 LOUD = {
+    "one that is held, where another's checks are off": HOLDER.format(
+        switch="self.second._validate_args = False", asked="first"
+    ),
+    "one that is held, and checks": HOLDER.format(switch="self.first._validate_args = True", asked="first"),
+    "one that is held, of which a name is set": HOLDER.format(switch="self.first.validate_args = False", asked="first"),
+    "one whose maker's checks are off": HOLDER.format(switch="self._validate_args = False", asked="first"),
+    "one by a name, where another's checks are off": LOCAL.format(switch="other._validate_args = False"),
     "one that makes another inside": FORWARD.format(body="return td.StudentT(x, x, x, validate_args=False)"),
     "one that makes a table of chances inside": FORWARD.format(
         body="return td.OneHotCategorical(x, validate_args=False)"
@@ -107,6 +132,15 @@ class Own(TransformedDistribution):
     "a distribution function that validates": FORWARD.format(body="td.Laplace(x, x, validate_args=None).cdf(x)"),
 }
 QUIET = {
+    "one that is held, whose checks are off": HOLDER.format(switch="self.first._validate_args = False", asked="first"),
+    "the second of two, whose checks are off": HOLDER.format(
+        switch="self.first._validate_args = self.second._validate_args = False", asked="second"
+    ),
+    "one that is held, as a base switches its checks off": HOLDER.format(
+        switch="self.first._validate_args = False", asked="first"
+    )
+    + "\nclass Below(Mixed):\n    def cdf(self, value):\n        return self.first.cdf(value)\n",
+    "one by a name, whose checks are off": LOCAL.format(switch="base._validate_args = False"),
     "a library's class, made of numbers": """
 class Own(Normal):
     def __init__(self, mean: float, width: float = 1.0, check: bool = False, change=None):

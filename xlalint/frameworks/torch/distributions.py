@@ -103,7 +103,33 @@ def withholds(call: LibraryCall, spec: Spec) -> bool:
     """Return whether a call makes no check: the program has switched it off, or means no distribution of PyTorch's."""
     if spec.rule != "XLA305" or _SWITCH not in spec.detail:
         return False
-    return _is_off(call) or _is_given_more(call) or _is_of_model(call)
+    return _is_off(call) or _is_held_unchecked(call) or _is_given_more(call) or _is_of_model(call)
+
+
+def _is_held_unchecked(call: LibraryCall) -> bool:
+    """Return whether the checks of this very distribution are switched off, here or, of one that an object holds, by a method of its class:
+    `self.base._validate_args = False`."""
+    func, frame = call.node.func, call.frame
+    holder = path_of(func.value) if isinstance(func, ir.Attr) else ""
+    if not holder or call.argument(_SWITCH) is TRUE:
+        return False
+    bodies = [body_of(frame)]
+    owner = frame.function.owner if frame.function is not None else None
+    if (
+        owner is not None
+        and holder.partition(".")[0] == frame.scope.receiver_name
+        and holder != frame.scope.receiver_name
+    ):
+        for base in owner.mro:
+            if isinstance(base, ClassInfo):
+                frame.interpreter.reader.current.modules |= base.module.bit
+                bodies += [base.module.functions[index].body for index in base.ir.methods.values()]
+    switch = f"{holder}._{_SWITCH}"
+    return any(_sets_false(one, switch) for body in bodies for one in ir.walk_statements(body))
+
+
+def _sets_false(statement: object, path: str) -> bool:
+    return isinstance(statement, ir.Assign) and _is_false(statement.value) and path in map(path_of, statement.targets)
 
 
 def _is_given_more(call: LibraryCall) -> bool:
