@@ -275,6 +275,7 @@ REWRITES: Mapping[str, tuple[Rewriter, ...]] = {
         torch_xla_on_tpu.call_in_process,
         torch_xla_on_tpu.default_group,
         torch_xla_on_tpu.repeat,
+        torch_xla_on_tpu.shard,
         device_loader.move_batches,
         torch_xla_on_tpu.rename,
     ),

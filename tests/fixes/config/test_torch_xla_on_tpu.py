@@ -40,7 +40,32 @@ LEFT_ALONE = {
     "processes that are awaited": ("running = torch_xla.launch(main)\n", "in each"),
     "processes otherwise": ("torch_xla.launch(main, context=fork)\n", "in each"),
 }
+SHARDED = "from torch_xla.distributed.fsdp import XlaFullyShardedDataParallel as FSDP\n"
+LEFT_ALONE |= {
+    "a model that is sharded in another dtype": (
+        SHARDED + "model = FSDP(model, compute_dtype=torch.bfloat16)\n",
+        "more than the model",
+    ),
+    "a model that is sharded by a policy": (SHARDED + "model = FSDP(model, auto_wrap_policy=policy)\n", "more than"),
+    "a model that is sharded with what is kept": (SHARDED + "model = FSDP(model, **options)\n", "more than the model"),
+    "a model that is told by its name": (SHARDED + "model = FSDP(module=model)\n", "not written here"),
+    "models of which all are sharded": (SHARDED + "model = FSDP(*models)\n", "not written here"),
+    "a sharded model whose own module is asked for": (SHARDED + "FSDP(model).module.eval()\n", "wrapper's own"),
+    "a sharded model that clips": (SHARDED + "model = FSDP(model)\nmodel.clip_grad_norm_(1.0)\n", "wrapper's own"),
+}
 FIXED = {
+    "a model that is sharded": (
+        "import torch.distributed.fsdp\n" + SHARDED + "model = FSDP(model.to(device))\n",
+        "import torch.distributed.fsdp\nmodel = torch.distributed.fsdp.fully_shard(model.to(device))\n",
+        "unsafe",
+    ),
+    "a model that is sharded, as it is kept": (
+        "import torch.distributed.fsdp\n"
+        + SHARDED
+        + "model = FSDP(model, reshard_after_forward=False, flatten_parameters=True)\n",
+        "import torch.distributed.fsdp\nmodel = torch.distributed.fsdp.fully_shard(model, reshard_after_forward=False)\n",
+        "unsafe",
+    ),
     "the device": ("device = xm.xla_device()\n", 'device = torch.device("tpu")\n', "unsafe"),
     "moved": ('model.to("xla")\n', 'model.to("tpu")\n', "unsafe"),
     "a barrier": (

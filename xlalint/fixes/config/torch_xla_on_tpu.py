@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from xlalint.fixes.model import NoFix, Rewrite, Site
@@ -38,11 +40,33 @@ _OF_PROCESS = {
     "world_size": ("WORLD_SIZE", 1),
     "xrt_world_size": ("WORLD_SIZE", 1),
 }
+_SHARDS = (
+    "torchrun starts a process for each TPU, and what is saved may be a model whose parameters are sharded tensors"
+)
 _BY_TORCHRUN = "torchrun starts a process for each TPU"
 _LAUNCHERS = frozenset(("launch", "spawn"))
 # How processes are started, which torchrun is told.
 _OF_LAUNCHERS = frozenset(("args", "daemon", "debug_single_process", "join", "nprocs", "start_method"))
 _TAKES_ARGUMENTS = frozenset(("manual_seed", "save"))
+# How torch_xla lays out and orders what it shards, of which `fully_shard` needs to be told nothing.
+_OF_SHARDING = frozenset(
+    (
+        "disable_reshard_on_root",
+        "execute_sharding_on_init",
+        "flatten_parameters",
+        "mark_step_on_finalization",
+        "mark_step_on_freeing",
+        "optimization_barrier_in_backward",
+        "optimization_barrier_in_forward",
+        "pin_layout_in_collective_ops",
+        "shard_param_on_dim_0",
+    )
+)
+_RESHARDS = "reshard_after_forward"
+# What the wrapper has and a module that `fully_shard` changed has not.
+_OF_WRAPPER = re.compile(
+    r"\.(?:module|clip_grad_norm_|get_original_names|get_shard_metadata|parameters_full)\b|consolidate_sharded"
+)
 
 
 def use_tpu(site: Site) -> Rewrite | NoFix | None:
@@ -201,6 +225,30 @@ def default_group(site: Site) -> Rewrite | NoFix | None:
         return NoFix("leave the backend and `xla://` out")
     text = f"{scene.code(node.func)}()"
     return Rewrite("Leave the backend to the device", (Replacement(*scene.span(node), text),), _BY_TORCHRUN)
+
+
+def shard(site: Site) -> Rewrite | NoFix | None:
+    """`XlaFullyShardedDataParallel(model)` → `torch.distributed.fsdp.fully_shard(model)`."""
+    scene, node = site.scene, site.node
+    if not isinstance(node, cst.Call) or "fully_shard" not in site.hazard.detail:
+        return None
+    names = [arg.keyword.value if arg.keyword is not None else arg.star for arg in node.args[1:]]
+    if not node.args or node.args[0].star or node.args[0].keyword is not None:
+        return NoFix("which model it wraps is not written here")
+    unknown = [name for name in names if name != _RESHARDS and name not in _OF_SHARDING]
+    if unknown:
+        return NoFix("it is given more than the model: `fully_shard` takes a `mesh`, and dtypes by `mp_policy`")
+    if _OF_WRAPPER.search(scene.document.text):
+        return NoFix("the program asks for the wrapper's own attributes, of which the module has none")
+    imports = Imports(scene, node)
+    kept = [
+        f"{_RESHARDS}={scene.code(arg.value)}"
+        for arg, name in zip(node.args[1:], names, strict=True)
+        if name == _RESHARDS
+    ]
+    given = ", ".join([scene.code(node.args[0].value), *kept])
+    text = f"{imports.name('torch.distributed.fsdp')}.fully_shard({given})"
+    return Rewrite("Shard the module itself", (Replacement(*scene.span(node), text), *imports.needed), _SHARDS)
 
 
 def repeat(site: Site) -> Rewrite | NoFix | None:
