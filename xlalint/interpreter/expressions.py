@@ -112,7 +112,7 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
             value = tensor(framework, "b", sure=False)
     if value is UNKNOWN and node.name == MOVING and path_of(node.value) in _name_models(frame):
         return UNKNOWN
-    if value is UNKNOWN:
+    if value is UNKNOWN and node.name in frame.libraries.of_told_by_call:
         value = _tell_by_calls(frame, node)
     return frame.interpreter.attribute(frame, value, node.name, node.at)
 
@@ -120,9 +120,8 @@ def attribute(frame: Frame, node: ir.Attr) -> Value:
 def _tell_by_calls(frame: Frame, node: ir.Attr) -> Value:
     """Return what an object is that nothing tells, and that is asked for what it adds up: the code says that by what it calls of it."""
     semantics = frame.libraries.of(frame.interpreter.annotations.framework(frame.module))
-    path = path_of(node.value) if node.name in semantics.adds_up and semantics.told_by_call else ""
-    info = frame.function
-    if not path or info is None:
+    path, info = path_of(node.value), frame.function
+    if not path or info is None or node.name not in semantics.adds_up:
         return UNKNOWN
     around = [info, *info.enclosing()]
     holders = [*around, *around[-1].nested] if path.count(".") == 0 else [*around, *_methods_beside(info)]
