@@ -39,23 +39,31 @@ _ABSTRACT: Final = frozenset(("abc", "typing"))
 _ROUNDS: Final = 4  # functions that only what is uncalled names
 _FEW: Final = 8  # functions that name something else as a function is called
 _NOTHING: Final[frozenset[str]] = frozenset()
+_NOTEBOOK: Final = ".ipynb"
 
 
 def keeps_unread(module: ModuleInfo, body: tuple[ir.Statement, ...], made: ir.Call) -> bool:
-    """Return whether nobody calls what a call makes: a body keeps it as an attribute that is an object's own, `self._step = jit(step)`, and
-    nothing else in the module names that."""
+    """Return whether nobody calls what a call makes: a body keeps it under a name that is an object's or the module's own,
+    `self._step = jit(step)`, and nothing else in the module names that."""
     kept = [one for one in ir.walk_statements(body) if isinstance(one, ir.Assign) and one.value == made]
-    if len(kept) != 1 or len(kept[0].targets) != 1:
-        return False
-    target = kept[0].targets[0]
-    if not isinstance(target, ir.Attr) or not isinstance(target.value, ir.Name) or not target.name.startswith("_"):
+    name = _own_name(module, kept[0].targets[0]) if len(kept) == 1 and len(kept[0].targets) == 1 else ""
+    if not name:
         return False
     module.reader.current.modules |= module.bit
     for function in module.functions:
         module.reader.read(function)
-    name = target.name.encode()
+    told = name.encode()
     inner = [*(one.body for one in module.unit.functions), *(one.body for one in module.unit.classes)]
-    return module.unit.body.count(name) + sum(one.count(name) for one in inner) == 1
+    return module.unit.body.count(told) + sum(one.count(told) for one in inner) == 1
+
+
+def _own_name(module: ModuleInfo, target: ir.Node) -> str:
+    """Return the name of an attribute or a variable that others leave alone, as all do those of a notebook, which none imports; else ""."""
+    if isinstance(target, ir.Attr) and isinstance(target.value, ir.Name) and target.name.startswith("_"):
+        return target.name
+    if isinstance(target, ir.Name) and (target.id.startswith("_") or module.path.endswith(_NOTEBOOK)):
+        return target.id
+    return ""
 
 
 class Opened(NamedTuple):

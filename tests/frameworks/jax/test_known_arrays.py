@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent
 
 import pytest
 
 from tests.conftest import Loud
+from xlalint.config import Settings
+from xlalint.project import check_text
 
 IMPORTS = "import abc\nimport functools\nimport numpy as np\nimport jax\nimport jax.numpy as jnp\n"
 UNREAD = """
@@ -21,6 +24,15 @@ class Sampler:
 
     def sample(self, x):
         return {}
+"""
+UNREAD_NAME = """
+def run(x):
+    while jnp.any(x > 0):
+        x = x - 1
+    return x
+
+{0} = jax.jit(run, backend="cpu")
+y = {1}
 """
 BOX = """
 class Box:
@@ -44,6 +56,9 @@ def run(weights: Weights, at):
     return jax.vmap(weights.each)(at)
 """
 SILENT = {
+    "a function that is compiled under a name of the module's own, and called as it is": UNREAD_NAME.format(
+        "_compiled", "run(jnp.ones(3))"
+    ),
     "what a function around declares NumPy's": """
         def weigh(table: np.ndarray, at):
             def one(i):
@@ -406,6 +421,11 @@ SILENT = {
         """,
 }
 FOUND = {
+    "a function that is compiled, and called by the module's own name": (
+        UNREAD_NAME.format("_compiled", "_compiled(jnp.ones(3))"),
+        ["XLA102"],
+    ),
+    "a function that is compiled for other modules": (UNREAD_NAME.format("compiled", "run(jnp.ones(3))"), ["XLA102"]),
     "an array of NumPy's that a function around makes": (
         """
         def weigh(at):
@@ -654,3 +674,13 @@ def test_what_was_made_before_is_known(code: str, loud: Loud) -> None:
 @pytest.mark.parametrize(("code", "rules"), FOUND.values(), ids=list(FOUND))
 def test_what_a_tracer_passes_is_not(code: str, rules: list[str], loud: Loud) -> None:
     assert loud(IMPORTS + dedent(code) + "\n", "jax") == rules
+
+
+@pytest.mark.parametrize(("asked", "rules"), [("run(jnp.ones(3))", []), ("fast(jnp.ones(3))", ["XLA102"])])
+def test_what_a_notebook_compiles_and_never_calls_is_not_traced(asked: str, rules: list[str]) -> None:
+    text = IMPORTS + UNREAD_NAME.format("fast", asked)
+    cell = {"cell_type": "code", "source": text, "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    report = check_text(notebook, "play.ipynb", Settings(target="jax"))
+    assert not report.failures
+    assert [finding.code for finding in report.findings if finding.code == "XLA102"] == rules
