@@ -29,7 +29,7 @@ from xlalint.abstract.values import (
     sequence,
 )
 from xlalint.interpreter.arguments import Arguments, evaluate_arguments
-from xlalint.interpreter.loop_names import names_bound
+from xlalint.interpreter.loop_names import names_bound, targets_of
 from xlalint.lowering import ir
 from xlalint.program.facts import Facts
 
@@ -219,16 +219,9 @@ def _gives_back(info: FunctionInfo) -> bool:
     return all(
         type(node) not in _MAY_BIND
         and not (type(node) is ir.Return and (type(node.value) is not ir.Name or node.value.id != name))
-        and all(name not in names_bound(target) for target in _targets(node))
+        and all(name not in names_bound(target) for target in targets_of(node))
         for node in ir.walk(info.body)
     )
-
-
-def _targets(node: object) -> tuple[ir.Node, ...]:
-    """The targets to which an assignment or a loop gives values."""
-    if type(node) is ir.Assign:
-        return node.targets
-    return (node.target,) if type(node) in (ir.For, ir.AugAssign, ir.AnnAssign) else ()  # type: ignore[attr-defined]
 
 
 def _wraps(value: Function) -> bool:

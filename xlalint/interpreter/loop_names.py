@@ -29,6 +29,13 @@ def names_read_first(node: Loop) -> frozenset[str]:
     return frozenset(_follow(node).exposed)
 
 
+def targets_of(node: object) -> tuple[ir.Node, ...]:
+    """Return the targets to which an assignment or a loop gives values."""
+    if isinstance(node, ir.Assign):
+        return node.targets
+    return (node.target,) if isinstance(node, (ir.AnnAssign, ir.AugAssign, ir.For)) else ()
+
+
 def names_bound(target: ir.Node) -> set[str]:
     """Return the names to which an assignment's target gives values."""
     bound: set[str] = set()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Tensor
+from xlalint.interpreter.loop_names import targets_of
 from xlalint.lowering import ir
 from xlalint.rules.policy import OF_TRUTH
 
@@ -45,7 +46,7 @@ def is_of_leaves(context: Context, info: FunctionInfo, rule: str, node: ir.Node)
 def _list_names(info: FunctionInfo) -> tuple[frozenset[str], tuple[tuple[frozenset[str], ir.Node], ...]]:
     """The parameters that hold what was passed as long as a function runs; and the other names that it binds once, in order, each with
     that of which it is given a part, or the whole: `x, y = batch` binds two."""
-    bound = Counter(name for one in ir.walk(info.body) for target in _targets(one) for name in _names_in(target))
+    bound = Counter(name for one in ir.walk(info.body) for target in targets_of(one) for name in _names_in(target))
     params = [param for param in info.params if param.default is None and param.kind in _PLACED]
     kept = frozenset([param.name for param in params if not bound[param.name]])
     assigned = tuple(
@@ -56,12 +57,6 @@ def _list_names(info: FunctionInfo) -> tuple[frozenset[str], tuple[tuple[frozens
         if not names & {param.name for param in info.params} and isinstance(one.targets[0], (ir.Name, ir.Display))
     )
     return kept, assigned
-
-
-def _targets(node: object) -> tuple[ir.Node, ...]:
-    if isinstance(node, ir.Assign):
-        return node.targets
-    return (node.target,) if isinstance(node, (ir.AnnAssign, ir.AugAssign, ir.For)) else ()
 
 
 def _names_in(target: ir.Node) -> Iterator[str]:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from xlalint.abstract.values import Tensor
+from xlalint.interpreter.loop_names import targets_of
 from xlalint.lowering import ir
 
 if TYPE_CHECKING:
@@ -65,18 +66,11 @@ def _is_array(node: ir.Node, arrays: frozenset[str]) -> bool:
 
 def find_declared(info: FunctionInfo, annotations: Annotations, framework: str) -> frozenset[str]:
     """Return the parameters that are declared arrays of a framework's, where no statement gives them another value."""
-    bound = {one.id for target in _list_targets(info.body) for one in ir.walk(target) if isinstance(one, ir.Name)}
+    targets = (target for one in ir.walk_statements(info.body) for target in targets_of(one))
+    bound = {one.id for target in targets for one in ir.walk(target) if isinstance(one, ir.Name)}
     declared = [(param.name, annotations.value(info.module, param.annotation)) for param in info.params]
     arrays = [name for name, value in declared if type(value) is Tensor and value.framework == framework]
     return frozenset(arrays) - bound
-
-
-def _list_targets(body: tuple[ir.Statement, ...]) -> Iterator[ir.Node]:
-    for one in ir.walk_statements(body):
-        if isinstance(one, ir.Assign):
-            yield from one.targets
-        elif isinstance(one, (ir.AugAssign, ir.AnnAssign, ir.For)):
-            yield one.target
 
 
 def is_called(module: ModuleInfo, name: str) -> bool:
