@@ -86,6 +86,8 @@ def compiled_by(func: Function) -> str:
 
 def without_twins(found: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return alternatives of what is called without the functions that are among them compiled as well: `f` beside `jit(f)`."""
+    if len(found) < 2:
+        return found
     compiled = {(one.info, one.receiver) for one in found if isinstance(one, Function) and compiled_by(one)}
     if not compiled:
         return found

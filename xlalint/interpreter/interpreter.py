@@ -871,9 +871,8 @@ class Interpreter:
             asked(frame, node, found, arguments)
         doubt = len(found) > 1
         if doubt and not all(self._takes(member, arguments) for member in found):
-            arguments = arguments.each(
-                as_guess
-            )  # some of them are called with other arguments: these may be meant for others, too
+            # Some of them are called with other arguments: these may be meant for others, too.
+            arguments = arguments.each(as_guess)
         overridden = doubt and type(node.func) is ir.Attr and node.func.at in frame.paths.left_open
         frame.paths.ambiguous_callee += doubt
         frame.paths.overridden += overridden

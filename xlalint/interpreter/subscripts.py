@@ -326,8 +326,8 @@ def _takes_number(frame: Frame, node: ir.Sub, base: Tensor, index: Value) -> boo
 
 def _is_differentiated(frame: Frame, path: str) -> bool:
     """Return whether a body computes the gradients of what it calls so, without saying those of its elements: it is one number."""
-    asked = (one for one in ir.walk_statements(body_of(frame)) if type(one) is ir.Eval and type(one.value) is ir.Call)
-    calls = (one.value for one in asked if type(one.value) is ir.Call and not one.value.args)
+    run = [one.value for one in ir.walk_statements(body_of(frame)) if type(one) is ir.Eval]
+    calls = [one for one in run if type(one) is ir.Call and not one.args]
     return bool(path) and any(path_of(call.func) == f"{path}.backward" for call in calls)
 
 

@@ -40,10 +40,8 @@ _OF_PROCESS = {
     "world_size": ("WORLD_SIZE", 1),
     "xrt_world_size": ("WORLD_SIZE", 1),
 }
-_SHARDS = (
-    "torchrun starts a process for each TPU, and what is saved may be a model whose parameters are sharded tensors"
-)
 _BY_TORCHRUN = "torchrun starts a process for each TPU"
+_SHARDS = f"{_BY_TORCHRUN}, and what is saved may be a model whose parameters are sharded tensors"
 _LAUNCHERS = frozenset(("launch", "spawn"))
 # How processes are started, which torchrun is told.
 _OF_LAUNCHERS = frozenset(("args", "daemon", "debug_single_process", "join", "nprocs", "start_method"))
