@@ -598,14 +598,13 @@ class Roots:
         """
         if klass is None or self.interpreter.tables.kind(klass):
             return ""
-        functions = klass.module.functions
-        for index in klass.ir.methods.values():
-            called = sorted(_FILES.intersection(functions[index].ir.calls))
+        for method in klass.own_methods:
+            called = sorted(_FILES.intersection(method.ir.calls))
             if called:
-                return f"its class reads or writes files (`{functions[index].name}` calls `{called[0]}`)"
-            called = sorted(_TOKENS.intersection(functions[index].ir.calls))
+                return f"its class reads or writes files (`{method.name}` calls `{called[0]}`)"
+            called = sorted(_TOKENS.intersection(method.ir.calls))
             if called:
-                return f"its class works with a tokenizer (`{functions[index].name}` calls `{called[0]}`)"
+                return f"its class works with a tokenizer (`{method.name}` calls `{called[0]}`)"
         return ""
 
     def _host_module(self, module: ModuleInfo) -> str:

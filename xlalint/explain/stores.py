@@ -47,7 +47,7 @@ class AttributeFacts:
 
     def _list_assigned(self, klass: ClassInfo, name: str, depth: int) -> Iterator[Origin]:
         """Yield what the methods and the body of one class assign."""
-        storing = any(name in klass.module.functions[index].ir.stores for index in klass.ir.methods.values())
+        storing = any(name in method.ir.stores for method in klass.own_methods)
         text = _text(klass.module.path) if storing or name in self.replay.interpreter.tables.body(klass) else None
         node = _class_node(text, klass.ir) if text is not None else None
         if text is None or node is None:

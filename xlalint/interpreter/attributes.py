@@ -161,7 +161,7 @@ class AttributeTables:
 
     def _find_buffers(self, klass: ClassInfo) -> frozenset[str]:
         """The names under which a class's own methods register buffers."""
-        infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
+        infos = klass.own_methods
         self.reader.current.functions.extend(infos)
         calls = (one for info in infos if _BUFFER in info.ir.calls for one in ir.walk(info.body))
         names = (call.args[0] for call in calls if type(call) is ir.Call and call.args and _registers(call))
@@ -169,10 +169,9 @@ class AttributeTables:
 
     def _storing(self, klass: ClassInfo) -> list[FunctionInfo]:
         """The class's methods that assign attributes of their receiver, constructors first."""
-        infos = [klass.module.functions[index] for index in klass.ir.methods.values()]
         infos = [
             info
-            for info in infos
+            for info in klass.own_methods
             if (info.ir.stores or info.name in _FIRST) and not info.decorated("staticmethod", "classmethod")
         ]
         return sorted(infos, key=lambda info: (info.name not in _FIRST, info.index))
@@ -194,8 +193,7 @@ class AttributeTables:
     def _collect_items(
         self, klass: ClassInfo, base: ClassInfo, table: dict[str, Value], settings: frozenset[str]
     ) -> None:
-        for index in base.ir.methods.values():
-            info = base.module.functions[index]
+        for info in base.own_methods:
             if info.decorated("staticmethod", "classmethod"):
                 continue
             args = self.interpreter.standalone(info)

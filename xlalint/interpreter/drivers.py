@@ -865,8 +865,7 @@ class Drivers:
         name = path.partition(".")[2]
         for base in klass.mro:
             if isinstance(base, ClassInfo):
-                for index in base.ir.methods.values():
-                    method = base.module.functions[index]
+                for method in base.own_methods:
                     if name in method.ir.stores:
                         yield from self._list_assigned(base.module, method.body, path)
                         for given in _list_given(method.body, path):

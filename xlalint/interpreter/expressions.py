@@ -124,17 +124,12 @@ def _tell_by_calls(frame: Frame, node: ir.Attr) -> Value:
     if not path or info is None or node.name not in semantics.adds_up:
         return UNKNOWN
     around = [info, *info.enclosing()]
-    holders = [*around, *around[-1].nested] if path.count(".") == 0 else [*around, *_methods_beside(info)]
+    beside = around[-1].nested if path.count(".") == 0 else info.owner.own_methods if info.owner is not None else ()
+    holders = [*around, *beside]
     for called, name in semantics.told_by_call.items():
         if any(called in one.ir.calls and (called, path) in one.answers(_list_called) for one in holders):
             return foreign(name)
     return UNKNOWN
-
-
-def _methods_beside(info: FunctionInfo) -> tuple[FunctionInfo, ...]:
-    """The methods of a method's class, which have the same object at hand."""
-    owner = info.owner
-    return tuple([owner.module.functions[index] for index in owner.ir.methods.values()]) if owner is not None else ()
 
 
 def _list_called(info: FunctionInfo) -> frozenset[tuple[str, str]]:

@@ -434,7 +434,7 @@ def keeps_attribute(owner: ClassInfo, name: str, receiver: str) -> bool:
     classes = [base for base in owner.mro if isinstance(base, ClassInfo)]
     for base in classes:
         base.module.reader.current.modules |= base.module.bit
-    methods = [base.module.functions[index] for base in classes for index in base.ir.methods.values()]
+    methods = [method for base in classes for method in base.own_methods]
     setting = [one for one in methods if name in one.ir.stores and one.name not in _CONSTRUCTORS]
     return not any(_empties(one.body, f"{receiver}.{name}") for one in setting)
 
@@ -643,11 +643,9 @@ def _of_function(info: FunctionInfo, bound: int, test: ir.Call, around: Counting
 def _weighs_count(node: object, counting: Collection[str], receiver: str) -> bool:
     """Return whether an expression divides a count, or compares it with an attribute of the object that is asked: `step >= self.next`,
     `step - self.last >= n`."""
-    if type(node) is not ir.Bin and type(node) is not ir.Compare:
-        return False
     if type(node) is ir.Bin and node.op == "%":
         return _is_one_of(node.left, counting)
-    if type(node) is ir.Bin and node.op != "-":
+    if type(node) is not ir.Compare and (type(node) is not ir.Bin or node.op != "-"):
         return False
     if type(node.left) is not ir.Name or node.left.id not in counting:
         return False
@@ -747,9 +745,8 @@ def _is_changed(klass: ClassInfo, name: str) -> bool:
     for base in klass.mro:
         if isinstance(base, ClassInfo):
             base.module.reader.current.modules |= base.module.bit
-            for index in base.ir.methods.values():
-                method = base.module.functions[index].ir
-                if name in method.stores:
+            for method in base.own_methods:
+                if name in method.ir.stores:
                     if method.name not in _CONSTRUCTORS:
                         return True
                     assigned = True

@@ -230,7 +230,7 @@ class Occasions:
                 classes, holders, lambda one: self._is_of_data(one, self._kind_of(one))
             )
             for klass in found:
-                yield from [klass.module.functions[index] for index in klass.ir.methods.values()]
+                yield from klass.own_methods
 
     @staticmethod
     def _is_of_data(klass: ClassInfo | None, kind: str) -> bool:

@@ -592,8 +592,8 @@ def _list_attributes(holder: _Holder) -> Iterator[str]:
     """The attributes that the methods of a method's class assign."""
     owner = holder.owner if isinstance(holder, FunctionInfo) else None
     if owner is not None:
-        for index in owner.ir.methods.values():
-            yield from owner.module.functions[index].ir.stores
+        for method in owner.own_methods:
+            yield from method.ir.stores
 
 
 def _key_of_call(callee: str, holder: _Holder) -> str:

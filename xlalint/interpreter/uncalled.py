@@ -503,18 +503,17 @@ def _is_never_made(klass: ClassInfo, holders: dict[str, set[Holder]], uncalled: 
 
 
 def _methods_of(klass: ClassInfo) -> set[Holder]:
-    return {klass.module.functions[index] for index in klass.ir.methods.values()}
+    return set(klass.own_methods)
 
 
 def _looks_up_methods(owner: ClassInfo) -> bool:
     """Return whether methods of a class may call others by names that are put together."""
-    return any("getattr" in owner.module.functions[index].ir.calls for index in owner.ir.methods.values())
+    return any("getattr" in method.ir.calls for method in owner.own_methods)
 
 
 def _calls_what_it_looks_up(owner: ClassInfo) -> bool:
     """Return whether methods of a class call what they look up by names that are put together: `getattr(self, name)(x)`."""
-    methods = (owner.module.functions[index] for index in owner.ir.methods.values())
-    for nodes in (ir.walk(method.body) for method in methods if "getattr" in method.ir.calls):
+    for nodes in (ir.walk(method.body) for method in owner.own_methods if "getattr" in method.ir.calls):
         given = (one for one in nodes if type(one) is ir.Assign and _is_looked_up(one.value))
         names = {path_of(target) for one in given for target in one.targets} - {""}
         called = [one.func for one in nodes if type(one) is ir.Call]

@@ -286,6 +286,11 @@ class ClassInfo:
         """Enter a class that names this one as a base."""
         self._subclasses.append(klass)
 
+    @property
+    def own_methods(self) -> list[FunctionInfo]:
+        """The methods that the class itself defines, those of a name by the last definition."""
+        return [self.module.functions[index] for index in self.ir.methods.values()]
+
     def method(self, name: str) -> FunctionInfo | None:
         """The method found along the program's part of the MRO."""
         if name not in self._methods:

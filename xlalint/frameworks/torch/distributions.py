@@ -115,15 +115,11 @@ def _is_held_unchecked(call: LibraryCall) -> bool:
         return False
     bodies = [body_of(frame)]
     owner = frame.function.owner if frame.function is not None else None
-    if (
-        owner is not None
-        and holder.partition(".")[0] == frame.scope.receiver_name
-        and holder != frame.scope.receiver_name
-    ):
+    if owner is not None and holder.startswith(f"{frame.scope.receiver_name}."):
         for base in owner.mro:
             if isinstance(base, ClassInfo):
                 frame.interpreter.reader.current.modules |= base.module.bit
-                bodies += [base.module.functions[index].body for index in base.ir.methods.values()]
+                bodies += [method.body for method in base.own_methods]
     switch = f"{holder}._{_SWITCH}"
     return any(_sets_false(one, switch) for body in bodies for one in ir.walk_statements(body))
 

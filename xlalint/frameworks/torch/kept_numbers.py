@@ -85,7 +85,7 @@ def is_set_back(method: FunctionInfo, name: str) -> bool:
     """Return whether the class itself sets a counter back: as an iteration or a block begins, or by a call beside the counting."""
     if method.owner is None:
         return False
-    others = [method.owner.module.functions[index] for index in method.owner.ir.methods.values()]
+    others = method.owner.own_methods
     for other in others:
         if other is method or other.name == "__init__" or not _sets(other, name):
             continue
@@ -112,7 +112,7 @@ def is_emptied(method: FunctionInfo, name: str) -> bool:
         return False
     module = method.owner.module
     bases = [one for one in method.owner.mro if not isinstance(one, str) and one.module is not module]
-    infos = [*module.functions, *(one.module.functions[index] for one in bases for index in one.ir.methods.values())]
+    infos = [*module.functions, *(method for one in bases for method in one.own_methods)]
     return any(_empties(one, name) for info in infos if info.name != "__init__" for one in statements(info.body))
 
 
@@ -200,8 +200,7 @@ def begins_as(method: FunctionInfo, key: str) -> str:
     """
     given = list(_given_in(method, key))
     if not given and method.owner is not None:
-        others = (method.owner.module.functions[index] for index in method.owner.ir.methods.values())
-        given = [value for other in others for value in _given_in(other, key)]
+        given = [value for other in method.owner.own_methods for value in _given_in(other, key)]
     kinds = {type(one.value).__name__ if type(one) is ir.Const else "" for one in map(_usual, given)}
     return "" if not kinds <= {"int", "float"} else "float" if "float" in kinds else "int" if kinds else ""
 

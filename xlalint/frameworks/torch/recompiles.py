@@ -119,8 +119,7 @@ def _sets_back(method: FunctionInfo, name: str) -> bool:
     """
     if method.owner is None:
         return False
-    for index in method.owner.ir.methods.values():
-        other = method.owner.module.functions[index]
+    for other in method.owner.own_methods:
         if other is method or other.name == "__init__":
             continue
         for target, value in (found for statement in other.body for found in _assignments(statement)):
