@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -252,7 +253,7 @@ UNLIKE = [
 
 @pytest.fixture
 def judge(subject: Callable[..., Subject]) -> Judge:
-    """Compares two texts in this process, on all draws."""
+    """Compares two texts in this process, on all draws and jumps, however slow the machine is."""
     pytest.importorskip("numpy")
     from xlalint.verify.backends import backend_of
     from xlalint.verify.comparison import Pair, compare
@@ -261,7 +262,8 @@ def judge(subject: Callable[..., Subject]) -> Judge:
     def call(before: str, after: str) -> Verdict:
         one = subject(IMPORTS + before)
         other = msgspec.structs.replace(one, text=IMPORTS + after)
-        pair = Pair(backend_of("tests.verify.standins.plain"), load(one), load(other), patience=5.0, mode="eager")
+        plain = backend_of("tests.verify.standins.plain")
+        pair = Pair(plain, load(one), load(other), patience=5.0, mode="eager", budget=math.inf, looking=math.inf)
         return compare(pair, parse_inputs(WAYS), "f", lambda step: None, lambda step: None)
 
     return call

@@ -66,7 +66,6 @@ _MOST_TURNS = 4  # arguments that are moved alone
 _ORDINARY = Setting()
 _JUMPS = "jumps"  # the draws on both sides of where results of the first program jump
 _MOST_JUMPING = 1024  # elements of arguments whose draws are looked through for jumps: all of them are told where one shows something
-_LOOKING = 1.0  # seconds of this process to look for jumps
 _ALWAYS = 5  # jumps at which two programs differ if it is no accident of rounding
 _ALONE = ("nan", "not finite", "infinite", _JUMPS)  # kinds whose draws leave nothing behind for the next
 _DOUBLE = 8  # bytes
@@ -120,8 +119,8 @@ class Pair(NamedTuple):
     """Two programs, and how they are compared: `exact`ly or within what dtypes hold; edges and respects of `unlike` do not count, nor do
     the "signs" of zeros if it has these; `patience` is how many seconds one call may take, `usual` how many
     an ordinary one of the first program takes, `budget` how many of this process it may take on all draws at edges: what kinds are left out
-    is told. `equal` says by what they are known to compute the same for all values of arrays like those of ordinary draws: then none of
-    other values is needed.
+    is told; `looking` how many it may take to look for jumps. `equal` says by what they are known to compute the same for all values of
+    arrays like those of ordinary draws: then none of other values is needed.
 
     In the mode "eager", which costs no compilation, there are many more draws, programs begin anew at each kind of draws, so that what one
     leaves behind hides nothing at the next, and what they print, log and warn of counts, which under a compiler is said while it traces.
@@ -136,6 +135,7 @@ class Pair(NamedTuple):
     mode: Mode = "compiled"
     usual: float = 0.0
     budget: float = 10.0
+    looking: float = 2.0
     equal: str = ""
 
     @property
@@ -223,7 +223,7 @@ class _Comparison:
         if self.pair.equal or self.specs.requires or size_of(draw(self.specs, 0)) > _MOST_JUMPING:
             return []
 
-        until = time.process_time() + _LOOKING
+        until = time.process_time() + self.pair.looking
 
         def evaluate(points: Sequence[Values]) -> list[Sequence[Leaf]]:
             if time.process_time() > until:
