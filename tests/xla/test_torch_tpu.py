@@ -209,3 +209,28 @@ def test_script_runs_on_the_device(tmp_path: Path) -> None:
     for step in warm:
         assert (step["counts"]["compilations"], step["counts"]["transfers"]) == (0, 1)
         assert [(one["place"]["line"], one["kind"]) for one in step["events"]] == [(line, "host-sync")]
+
+
+# What each form of attention asks for: the flash kernel cannot run here and is named by the error; what misses it runs.
+FLASH = {
+    "64": "flash",
+    "128": "flash",
+    "160": "none",
+    "256": "flash",
+    "float16": "none",
+    "bfloat16": "flash",
+    "learned": "none",
+    "unlearned": "flash",
+    "module": "none",
+    "module without weights": "flash",
+    "module of large heads": "none",
+    "layer": "flash",
+    "layer of large heads": "none",
+}
+
+
+@pytest.mark.torch_tpu
+def test_attention_is_asked_of_the_flash_kernel() -> None:
+    done = run_there(require_torch_tpu(), str(HERE / "run_attention.py"))
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == FLASH

@@ -7,6 +7,7 @@ from xlalint.frameworks.base import Framework
 from xlalint.frameworks.checks import unsupported_dtype
 from xlalint.frameworks.registry import row_of
 from xlalint.frameworks.torch import (
+    attention,
     calls,
     compiled_scripts,
     cuda_devices,
@@ -435,6 +436,7 @@ _SEMANTICS = Semantics(
     on_call=(recompiles.check_compiled_call, graph_breaks.check_call, guarded_numbers.check_growth),
     on_unknown_call=(calls.convert_unknown, calls.prove_by_gradient, calls.write_summary, encode, run_model),
     on_library_call=(
+        attention.check_call,
         calls.check_moved,
         compiled_optimizer.check_call,
         unsupported_dtype.check_product_call,
