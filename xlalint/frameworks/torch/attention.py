@@ -19,8 +19,6 @@ from xlalint.lowering import ir
 from xlalint.program.linker import ClassInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from xlalint.api_tables.entries import Spec
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.library_calls import LibraryCall
@@ -200,14 +198,14 @@ class _Method:
 
 def _find_dropped(function: FunctionInfo) -> frozenset[int]:
     """List where a function makes calls of whose two results it uses the first alone: `x, _ = self.attention(x, x, x)`, `…[0]`."""
-    return frozenset(_dropped(function.body))
+    calls = (_call_of_first(one) for one in ir.walk(function.body))
+    return frozenset(call.at for call in calls if type(call) is ir.Call)
 
 
-def _dropped(body: tuple[ir.Statement, ...]) -> Iterator[int]:
-    for one in ir.walk(body):
-        first = type(one) is ir.Sub and one.index == ir.Const(0)
-        if (first or (type(one) is ir.Assign and _drops(one.targets))) and type(one.value) is ir.Call:
-            yield one.value.at
+def _call_of_first(node: object) -> ir.Node | None:
+    if type(node) is ir.Sub:
+        return node.value if node.index == ir.Const(0) else None
+    return node.value if type(node) is ir.Assign and _drops(node.targets) else None
 
 
 def _drops(targets: tuple[ir.Node, ...]) -> bool:
