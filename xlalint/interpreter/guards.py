@@ -431,11 +431,7 @@ def _is_something(node: ir.Node) -> bool:
 
 def keeps_attribute(owner: ClassInfo, name: str, receiver: str) -> bool:
     """Return whether no method of a class but constructors takes an attribute's value back."""
-    classes = [base for base in owner.mro if isinstance(base, ClassInfo)]
-    for base in classes:
-        base.module.reader.current.modules |= base.module.bit
-    methods = [method for base in classes for method in base.own_methods]
-    setting = [one for one in methods if name in one.ir.stores and one.name not in _CONSTRUCTORS]
+    setting = [one for one in owner.all_methods() if name in one.ir.stores and one.name not in _CONSTRUCTORS]
     return not any(_empties(one.body, f"{receiver}.{name}") for one in setting)
 
 
@@ -742,14 +738,11 @@ def _attribute_counts(node: ir.Attr, around: Counting) -> bool:
 
 def _is_changed(klass: ClassInfo, name: str) -> bool:
     assigned = False
-    for base in klass.mro:
-        if isinstance(base, ClassInfo):
-            base.module.reader.current.modules |= base.module.bit
-            for method in base.own_methods:
-                if name in method.ir.stores:
-                    if method.name not in _CONSTRUCTORS:
-                        return True
-                    assigned = True
+    for method in klass.all_methods():
+        if name in method.ir.stores:
+            if method.name not in _CONSTRUCTORS:
+                return True
+            assigned = True
     return not assigned and name not in klass.ir.methods
 
 

@@ -291,6 +291,13 @@ class ClassInfo:
         """The methods that the class itself defines, those of a name by the last definition."""
         return [self.module.functions[index] for index in self.ir.methods.values()]
 
+    def all_methods(self) -> Iterator[FunctionInfo]:
+        """The methods of the class and of its bases in the program; what is found of them depends on their modules."""
+        for base in self.mro:
+            if isinstance(base, ClassInfo):
+                base.module.reader.current.modules |= base.module.bit
+                yield from base.own_methods
+
     def method(self, name: str) -> FunctionInfo | None:
         """The method found along the program's part of the MRO."""
         if name not in self._methods:

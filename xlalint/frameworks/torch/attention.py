@@ -16,7 +16,6 @@ from xlalint.interpreter.device_loops import last_name
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
-from xlalint.program.linker import ClassInfo
 
 if TYPE_CHECKING:
     from xlalint.api_tables.entries import Spec
@@ -133,7 +132,7 @@ def _number(frame: Frame, node: ir.Node) -> int | None:
 
 def _check_mask(call: LibraryCall, function: FunctionInfo) -> None:
     mask = call.node_of("attn_mask")
-    if mask is not None and function.owner is not None and _Method(call.frame, function).is_learned(mask, _STEPS):
+    if mask is not None and function.owner is not None and _Method(function).is_learned(mask, _STEPS):
         report(
             call.frame, "XLA606", "torch", spelling(call.node.func), _TAUGHT, call.node.at, at_most=Confidence.LIKELY
         )
@@ -142,8 +141,7 @@ def _check_mask(call: LibraryCall, function: FunctionInfo) -> None:
 class _Method:
     """A method of a module, which knows what is computed of the module's parameters."""
 
-    def __init__(self, frame: Frame, function: FunctionInfo) -> None:
-        self._frame = frame
+    def __init__(self, function: FunctionInfo) -> None:
         self._function = function
 
     def is_learned(self, node: ir.Node | None, steps: int) -> bool:
@@ -170,7 +168,7 @@ class _Method:
         if method is None:
             return self._holds(func, _LAYERS)
         returns = [one.value for one in ir.walk_statements(method.body) if type(one) is ir.Return]
-        return any(_Method(self._frame, method).is_learned(one, steps) for one in returns)
+        return any(_Method(method).is_learned(one, steps) for one in returns)
 
     @property
     def _receiver(self) -> str:
@@ -182,13 +180,9 @@ class _Method:
         owner = self._function.owner
         if owner is None or path_of(node.value) != self._receiver:
             return False
-        bases = [base for base in owner.mro if isinstance(base, ClassInfo)]
-        for base in bases:
-            self._frame.interpreter.reader.current.modules |= base.module.bit
         assigned = (
             one.value
-            for base in bases
-            for method in base.own_methods
+            for method in owner.all_methods()
             if node.name in method.ir.stores
             for one in ir.walk_statements(method.body)
             if type(one) is ir.Assign and node.name in {to.name for to in one.targets if type(to) is ir.Attr}

@@ -116,10 +116,7 @@ def _is_held_unchecked(call: LibraryCall) -> bool:
     bodies = [body_of(frame)]
     owner = frame.function.owner if frame.function is not None else None
     if owner is not None and holder.startswith(f"{frame.scope.receiver_name}."):
-        for base in owner.mro:
-            if isinstance(base, ClassInfo):
-                frame.interpreter.reader.current.modules |= base.module.bit
-                bodies += [method.body for method in base.own_methods]
+        bodies += [method.body for method in owner.all_methods()]
     switch = f"{holder}._{_SWITCH}"
     return any(_sets_false(one, switch) for body in bodies for one in ir.walk_statements(body))
 
