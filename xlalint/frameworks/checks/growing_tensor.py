@@ -53,9 +53,9 @@ def check_lengthened(frame: Frame, node: ir.Assign, value: Value) -> None:
     target = node.targets[0]
     if turn is None or frame.interpreter.tracing or frame.interpreter.mapping or not isinstance(target, ir.Name):
         return
-    if _binds(turn.loop, target.id):
-        return
     if not any(isinstance(one, Tensor) and one.framework == "jax" for one in members(value)):
+        return
+    if _binds(turn.loop, target.id):
         return
     if is_long(turn.loop) and any(one == node for one in each_turn(turn.loop.body)):
         found = _find_carried(frame, turn.loop.body, target.id)

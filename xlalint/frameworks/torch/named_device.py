@@ -40,15 +40,24 @@ def names_device(module: ModuleInfo, kind: str) -> bool:
     if "torch" not in module.at_hand or not _mentions(module, kind):
         return False
     module.reader.read_whole(module)
-    bodies = [ir.decode_body(module.unit.body), *(info.body for info in module.functions)]
-    return any(body_names(module, body, kind) for body in bodies)
+    level = ir.decode_body(module.unit.body)
+    known = _names_of_device(level, kind)
+    # Most functions neither hold the word nor could use another name for it.
+    everywhere = known or any(_meaning(binding) == f"torch.{kind}" for binding in module.imports.values())
+    functions = (info.body for info in module.functions if everywhere or _holds(info.ir.body, kind))
+    return any(_asks(module, body, known, kind) for body in (level, *functions))
 
 
 def body_names(module: ModuleInfo, body: tuple[ir.Statement, ...], kind: str) -> bool:
     """Return whether sure statements of a body of a module ask for a device of a kind."""
-    known = _names_of_device(ir.decode_body(module.unit.body), kind) | _names_of_device(body, kind)
+    return _asks(module, body, _names_of_device(ir.decode_body(module.unit.body), kind), kind)
+
+
+def _asks(module: ModuleInfo, body: tuple[ir.Statement, ...], known: frozenset[str], kind: str) -> bool:
+    """Return whether sure statements of a body ask for a device of a kind, which its module knows by some names."""
+    own = known | _names_of_device(body, kind)
     found = _walk_sure(tuple(_sure_expressions(body)))
-    return any(isinstance(one, ir.Expr) and _is_of_device(module, one, known, kind) for one in found)
+    return any(isinstance(one, ir.Expr) and _is_of_device(module, one, own, kind) for one in found)
 
 
 def is_kind(node: ir.Node | None, kind: str) -> bool:
@@ -59,10 +68,14 @@ def is_kind(node: ir.Node | None, kind: str) -> bool:
 
 
 def _mentions(module: ModuleInfo, kind: str) -> bool:
-    """Return whether a module's code holds the word by itself, or before a number: as MessagePack writes it, unlike that in "output"."""
-    words = (bytes([0xA0 + len(kind)]) + kind.encode(), f"{kind}:".encode())
-    bodies = (module.unit.body, *(info.ir.body for info in module.functions))
-    return any(word in body for body in bodies for word in words)
+    """Return whether a module's code holds the word for a kind of device."""
+    return _holds(module.unit.body, kind) or any(_holds(info.ir.body, kind) for info in module.functions)
+
+
+def _holds(body: bytes, kind: str) -> bool:
+    """Return whether a body holds the word by itself, or before a number: as MessagePack writes it, unlike that in "output"."""
+    word = kind.encode()
+    return bytes([0xA0 + len(word)]) + word in body or word + b":" in body
 
 
 def _sure_expressions(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement | ir.Node]:
@@ -143,7 +156,12 @@ def _absolute(module: ModuleInfo, node: ir.Node) -> str:
     """The dotted name of what a path of names means, by the module's imports; "" of others."""
     root, dot, rest = path_of(node).partition(".")
     binding = module.imports.get(root)
-    if binding is None or binding.level:
+    meaning = _meaning(binding) if binding is not None else ""
+    return f"{meaning}{dot}{rest}" if meaning else ""
+
+
+def _meaning(binding: ir.Binding) -> str:
+    """The dotted name of what is imported; "" of what is imported by its place beside the module."""
+    if binding.level:
         return ""
-    base = f"{binding.module}.{binding.name}" if binding.name else binding.module
-    return f"{base}{dot}{rest}"
+    return f"{binding.module}.{binding.name}" if binding.name else binding.module
