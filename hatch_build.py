@@ -7,11 +7,15 @@ run waits for it. `XLALINT_COMPILED=1`, as for a release, compiles the rest too,
 
 from __future__ import annotations
 
+import ast
+import itertools
 import os
 import re
 import shutil
+import sysconfig
 import tempfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +109,58 @@ SELDOM = (
 
 COMPILED = (*OFTEN, *SELDOM)
 
+LOOKUPS = """
+#include <structmember.h>
+typedef struct { PyTypeObject *type; Py_ssize_t offset; } FieldPlace;
+#define NO_FIELD (-1)
+
+static PyObject *find_field(PyObject *object, PyObject *name, FieldPlace *place) {
+    PyTypeObject *type = Py_TYPE(object);
+    if (place->offset != NO_FIELD && type->tp_getattro == PyObject_GenericGetAttr) {
+        PyObject *found = _PyType_Lookup(type, name);
+        if (found != NULL && Py_TYPE(found) == &PyMemberDescr_Type) {
+            PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
+            if (member->type == T_OBJECT_EX) {
+                PyTypeObject *before = place->type;
+                Py_INCREF(type);
+                place->type = type;
+                place->offset = member->offset;
+                Py_XDECREF(before);
+                return PyObject_GetAttr(object, name);
+            }
+        }
+    }
+    if (place->type == NULL) {
+        place->offset = NO_FIELD;
+    }
+    return PyObject_GetAttr(object, name);
+}
+
+static inline PyObject *get_field(PyObject *object, PyObject *name, FieldPlace *place) {
+    if (Py_TYPE(object) == place->type) {
+        PyObject *value = *(PyObject **)((char *)object + place->offset);
+        if (value != NULL) {
+            Py_INCREF(value);
+            return value;
+        }
+    }
+    return find_field(object, name, place);
+}
+"""
+"""C for what mypyc leaves to Python: a field of a msgspec struct is read where an object of the same type had it at this place before."""
+_KEY = r"(?P<key>\w+) = (?P<text>CPyStatics\[\d+\]); /\* '(?P<name>\w+)' \*/\n"
+_OF_GLOBALS = re.compile(
+    r"(?m)^(?P<before>(?P<of>\w+) = CPyStatic_(?P<module>\w+)___globals;\n"
+    + _KEY
+    + r")(?P<value>\w+) = (?P<lookup>CPyDict_GetItem\((?P=of), (?P=key)\));$"
+)
+_OF_MODULE = re.compile(
+    r"(?P<before>/\* 'ir' \*/\n(?P<of>\w+) = CPyDict_GetItem\(\w+, \w+\);\nif [^\n]*\n[^\n]*\n[^\n]*\n}\n"
+    + _KEY
+    + r")(?P<value>\w+) = (?P<lookup>CPyObject_GetAttr\((?P=of), (?P=key)\));"
+)
+_FIELD = re.compile(rf"(?m)^(?P<before>{_KEY})(?P<value>\w+) = CPyObject_GetAttr\((?P<asked>\w+, (?P=key))\);$")
+
 
 class CompileHook(BuildHookInterface[Any]):
     """Adds compiled modules to a wheel."""
@@ -140,9 +196,66 @@ def wants_compiled(environment: Mapping[str, str]) -> bool:
     return not (environment.get("XLALINT_PURE") or environment.get("PRE_COMMIT"))
 
 
-def strip_indentation(source: Path) -> None:
-    """mypyc indents each declaration further than the one before: blanks are 50 of the 71 MB that gcc would read."""
-    source.write_bytes(re.sub(rb"(?m)^ +", b"", source.read_bytes()))
+def strip_indentation(code: str) -> str:
+    """Generated C without what mypyc indents each declaration by, further than the one before: 50 of the 71 MB that gcc would read."""
+    return re.sub(r"(?m)^ +", "", code)
+
+
+def find_changing(sources: Iterable[str]) -> frozenset[str]:
+    """The global names that one of the sources binds more than once, or may, and those of numbers: limits, which tests set."""
+    counts = (_count_bindings(ast.parse(source)) for source in sources)
+    return frozenset(name for times in counts for name, often in times.items() if often > 1)
+
+
+def _count_bindings(tree: ast.Module) -> Counter[str]:
+    """How often a module binds its global names; 2 stands for what may be more than once."""
+    times: Counter[str] = Counter()
+    for statement in tree.body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            times[statement.name] += 1
+        else:
+            stored = [
+                one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            ]
+            times.update(stored if _is_table(statement) else stored * 2)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            times.update(node.names * 2)
+    return times
+
+
+def _is_table(statement: ast.stmt) -> bool:
+    """Whether a statement gives a name something other than a number."""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+    return value is not None and not (isinstance(value, ast.Constant) and isinstance(value.value, (int, float)))
+
+
+def keep_lookups(code: str, changing: frozenset[str]) -> str:
+    """Generated C that looks a global name up once where it is not `changing`, and reads a field of a struct by its offset.
+
+    What one compiled module takes from another is C's. For what stands elsewhere it asks Python each time: for `ir.Call` by the name of the
+    module, and then by that of the class. A tenth of a run goes into it.
+    """
+    kept: dict[tuple[str, str], str] = {}
+    fields = itertools.count()
+
+    def once(module: str, found: re.Match[str]) -> str:
+        place = kept.setdefault((module, found["text"]), f"kept_names[{len(kept)}]")
+        value = found["value"]
+        lookup = f"if ({place} == NULL) {place} = {found['lookup']};\n{value} = {place};\nPy_XINCREF({value});"
+        return found["before"] + lookup
+
+    def field(found: re.Match[str]) -> str:
+        return f"{found['before']}{found['value']} = get_field({found['asked']}, &field_places[{next(fields)}]);"
+
+    code = _OF_MODULE.sub(lambda found: once("", found), code)
+    code = _OF_GLOBALS.sub(lambda found: found[0] if found["name"] in changing else once(found["module"], found), code)
+    code = _FIELD.sub(field, code)
+    if not kept:
+        return code  # it only loads a module from the library
+    places = f"static PyObject *kept_names[{len(kept) + 1}];\nstatic FieldPlace field_places[{next(fields) + 1}];\n"
+    end = code.index("\n\n")  # of what it includes
+    return code[:end] + LOOKUPS + places + code[end:]
 
 
 def compile_modules(root: Path, folder: Path, *, everything: bool) -> list[tuple[Path, str]]:
@@ -158,9 +271,15 @@ def compile_modules(root: Path, folder: Path, *, everything: bool) -> list[tuple
         sources = [f"xlalint/{name}" for name in (COMPILED if everything else OFTEN)]
         # The time goes into calls of CPython: -O2 takes twice as long to compile, and the analysis is no quicker for it.
         modules = mypycify(["--config-file=", "--ignore-missing-imports", *sources], opt_level="1", debug_level="0")
+        changing = find_changing(Path(source).read_text(encoding="utf-8") for source in sources)
         for module in modules:
-            for source in module.sources:
-                strip_indentation(Path(source))
+            for source in map(Path, module.sources):
+                code = strip_indentation(source.read_text(encoding="utf-8"))
+                # Without the lock of the interpreter two threads might keep half a place each.
+                source.write_text(
+                    code if sysconfig.get_config_var("Py_GIL_DISABLED") else keep_lookups(code, changing),
+                    encoding="utf-8",
+                )
             # Python's own flags ask for warnings. To look for misleading indentation in 60 MB of generated code takes gcc
             # more than twice as long as to compile it, and to silence it (`-w`) does not keep it from looking.
             # `-Og` is three fifths of the work of `-O1`; of two such options the last one counts.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -24,6 +23,19 @@ def listed(name: str) -> list[str]:
             paths: list[str] = list(ast.literal_eval(value))
             return paths
     raise AssertionError(f"hatch_build.py has no {name}")
+
+
+def hook() -> dict[str, Any]:
+    """The hook's functions and constants."""
+    body = [
+        node
+        for node in tree_of_hook().body
+        if not isinstance(node, ast.ClassDef)
+        and getattr(node, "module", "") != "hatchling.builders.hooks.plugin.interface"
+    ]
+    space: dict[str, Any] = {}
+    exec(compile(ast.Module(body, []), "hatch_build.py", "exec"), space)
+    return space
 
 
 def compiled() -> list[str]:
@@ -52,10 +64,7 @@ def test_defines_no_message_struct(path: str) -> None:
     ],
 )
 def test_where_compiling_pays(environment: dict[str, str], compiles: bool) -> None:
-    (function,) = (node for node in tree_of_hook().body if getattr(node, "name", "") == "wants_compiled")
-    space: dict[str, Any] = {"Mapping": Mapping}
-    exec(compile(ast.Module([function], []), "hatch_build.py", "exec"), space)
-    assert space["wants_compiled"](environment) is compiles
+    assert hook()["wants_compiled"](environment) is compiles
 
 
 def test_is_listed_once() -> None:
@@ -64,3 +73,60 @@ def test_is_listed_once() -> None:
 
 def test_what_is_compiled_for_releases_alone_is_compiled_there() -> None:
     assert set(listed("SELDOM")) < set(compiled())
+
+
+@pytest.mark.parametrize(
+    ("sources", "changing"),
+    [
+        pytest.param(["x = 1\n"], ["x"], id="limit"),
+        pytest.param(["x = {}\n"], [], id="table"),
+        pytest.param(["x: dict[str, int] = {}\n"], [], id="annotated"),
+        pytest.param(["x = {}\nx = {}\n"], ["x"], id="twice"),
+        pytest.param(["x = {}\nx |= y\n"], ["x"], id="counted"),
+        pytest.param(["x = {}\ndef f():\n    global x\n    x = {}\n"], ["x"], id="global"),
+        pytest.param(["x = {}\ndef f():\n    x = 2\n    x = 3\n"], [], id="local"),
+        pytest.param(["for x in y:\n    pass\n"], ["x"], id="loop"),
+        pytest.param(["def f():\n    pass\nf = g(f)\n"], ["f"], id="function"),
+        pytest.param(["try:\n    import x\nexcept ImportError:\n    x = None\n"], ["x"], id="perhaps"),
+        pytest.param(["x = {}\n", "x = {}\n"], [], id="two-modules"),
+    ],
+)
+def test_which_names_change(sources: list[str], changing: list[str]) -> None:
+    assert hook()["find_changing"](sources) == set(changing)
+
+
+LOOKUP = """r1 = CPyStatic_loops___globals;
+r2 = CPyStatics[7]; /* '{name}' */
+r3 = CPyDict_GetItem(r1, r2);
+"""
+LOOKUP_IN_MODULE = """if (unlikely(r3 == NULL)) {
+CPy_AddTraceback("loops.py", "f", 9, CPyStatic_loops___globals);
+goto CPyL4;
+}
+r4 = CPyStatics[8]; /* 'Call' */
+r5 = CPyObject_GetAttr(r3, r4);
+"""
+FIELD = "r6 = CPyStatics[9]; /* 'at' */\nr7 = CPyObject_GetAttr(cpy_r_node, r6);\n"
+ANY_FIELD = "r8 = CPyObject_GetAttr(cpy_r_node, cpy_r_name);\n"
+
+
+def test_lookups_are_kept() -> None:
+    code = (
+        "#include <init.c>\n\n"
+        + LOOKUP.format(name="ir")
+        + LOOKUP_IN_MODULE
+        + LOOKUP.format(name="changes")
+        + FIELD
+        + ANY_FIELD
+    )
+    kept = hook()["keep_lookups"](code, frozenset(["changes"]))
+    assert "if (kept_names[0] == NULL) kept_names[0] = CPyObject_GetAttr(r3, r4);\nr5 = kept_names[0];\n" in kept
+    assert "if (kept_names[1] == NULL) kept_names[1] = CPyDict_GetItem(r1, r2);\nr3 = kept_names[1];\n" in kept
+    assert LOOKUP.format(name="changes") in kept
+    assert "r7 = get_field(cpy_r_node, r6, &field_places[0]);" in kept
+    assert ANY_FIELD in kept
+    assert kept.index("static PyObject *kept_names") < kept.index("r1 = ")
+
+
+def test_code_without_lookups_is_left() -> None:
+    assert hook()["keep_lookups"]("#include <Python.h>\n\nint x;\n", frozenset()) == "#include <Python.h>\n\nint x;\n"
