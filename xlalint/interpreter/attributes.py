@@ -38,6 +38,7 @@ from xlalint.abstract.values import (
     mapping,
     members,
     method,
+    partial,
     place_of,
     tensor,
 )
@@ -354,6 +355,8 @@ def _of_class(interpreter: Interpreter, frame: Frame, value: Class, name: str, a
     return HOST if name in ("__name__", "__qualname__", "__module__", "__doc__") else UNKNOWN
 
 
+# The methods of a record that give another one of its class: of a named tuple, and of what Flax and chex make of a class.
+_COPYING: Final = frozenset(("_replace", "replace"))
 # The attribute under which what runs a module on several devices holds it: it is taken for the module itself.
 _RUN_IN_PARALLEL: Final = "module"
 
@@ -382,6 +385,8 @@ def _of_object(interpreter: Interpreter, frame: Frame, value: Instance, name: st
             return module_value_of(what, interpreter.apis.framework(base) or "")
         if interpreter.apis.class_method(base, name) is not None:
             return method(value, name)
+    if name in _COPYING and klass.makes_record() and interpreter.tables.record_names(klass):
+        return partial(external("dataclasses.replace"), (value,), ())
     if name in REGISTERED:
         return method(value, name)
     if name == "__class__":

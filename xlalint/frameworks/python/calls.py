@@ -13,6 +13,7 @@ from xlalint.abstract.values import (
     Class,
     Const,
     Function,
+    Instance,
     LibrarySymbol,
     Mapping,
     Sequence,
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
+
+
+# Of an object with more fields than these no more are kept apart.
+_MOST_FIELDS: Final = 32
 
 
 def _partial(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -139,6 +144,19 @@ def _record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: 
     return interpreter.named_tuple(tuple(names), items)
 
 
+def _copy_record(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
+    """`dataclasses.replace(record, name=value)`: a record of the same class, with these values for those of its fields."""
+    return join_all(_with_fields(one, arguments) for one in members(arguments.args[0])) if arguments.args else UNKNOWN
+
+
+def _with_fields(record: Value, arguments: Arguments) -> Value:
+    if not isinstance(record, Instance):
+        return UNKNOWN
+    kept = () if arguments.extra is not None else record.fields
+    fields = {**dict(kept), **arguments.keywords}
+    return instance(record.klass, tuple(sorted(fields.items(), key=lambda item: item[0]))[:_MOST_FIELDS], record.made)
+
+
 def _signature(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
     """`inspect.signature`: of a function of the program the names of its parameters are known."""
     return _list_parameters(interpreter, arguments, "parameters", "tuple")
@@ -213,6 +231,8 @@ FUNCTIONS: Final[dict[str, Special]] = {
     "functools.lru_cache": _first,
     "functools.reduce": _reduce,
     "copy.deepcopy": _first,
+    "copy.replace": _copy_record,
+    "dataclasses.replace": _copy_record,
     "typing.cast": _cast,
     "collections.defaultdict": _default_dict,
     "collections.OrderedDict": _ordered_dict,
