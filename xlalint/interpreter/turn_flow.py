@@ -337,6 +337,8 @@ def _assignments(loop: Loop) -> Iterator[tuple[set[str], ir.Node]]:
     for one in ir.walk(loop.body):
         if isinstance(one, ir.Assign):
             yield set().union(*map(_names_given, one.targets)), one.value
+        elif isinstance(one, ir.AnnAssign) and one.value is not None:
+            yield _names_given(one.target), one.value
         elif isinstance(one, (ir.For, ir.Generator)):
             yield from ((_names_in(target), over) for target, over in _each_over(one.target, one.iterable))
         elif isinstance(one, ir.Call) and isinstance(one.func, ir.Attr) and one.func.name == "append" and one.args:
