@@ -540,8 +540,8 @@ SILENT = {
     "what a function computes, and nothing reads": LOOP.format(
         "total = jnp.squeeze(metrics['loss']).reshape(1).shape[0]"
     ),
-    "what a function made of something else": AGENT
-    + "def train(params, loader, w):\n    for b in loader:\n        params, m = step(params, b)\n        print(float(twice(w)[0]))",
+    "what a function hands back that was made before": AGENT + "def same(value):\n    return value\n\n"
+    "def train(params, loader, w):\n    for b in loader:\n        params, m = step(params, b)\n        print(float(same(w)[0]))",
     "what is made without what a step gave": LOOP.format("print(float(jnp.reshape(params['host'], -1)[0].shape[0]))"),
     "a progress bar that shows numbers of the host": (
         "from tqdm import tqdm\n\ndef train(params, loader):\n    bar = tqdm(loader)\n    for i, b in enumerate(bar):\n"

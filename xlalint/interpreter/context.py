@@ -90,8 +90,9 @@ class Context(DependencySet):
     are the contexts of installed libraries that the user's code enters, by the extent of each call, with the byte offset of the statement
     that calls; `inward` those that a library's code surely enters in turn. `repeated` are those of `calls` that a loop here repeats, not at
     some of its turns alone, `each_turn` those of them that an innermost loop calls at each turn. What it `dispatches` and returns is being
-    computed by the device. One that `reads_numbers` reads more of what it is handed than whole arrays, which it copies. One that
-    `takes_steps` has the device take many steps by a loop of its graph, one that `dispatches_often` by a loop of its own, of many turns.
+    computed by the device; one that `computes` asks the device for operations one by one. One that `reads_numbers` reads more of what it is
+    handed than whole arrays, which it copies. One that `takes_steps` has the device take many steps by a loop of its graph, one that
+    `dispatches_often` by a loop of its own, of many turns.
     `converts` is false where AutoGraph leaves the function as it is, however it is reached; `restarts` is true where it rewrites the
     function whatever calls it, since a decorator asks for it.
     In a `per_turn` context only what a loop repeats counts: it is host code that drives the device. One that `collates` makes a batch of
@@ -115,6 +116,7 @@ class Context(DependencySet):
         "calls",
         "claims",
         "collates",
+        "computes",
         "converts",
         "cut",
         "depth",
@@ -169,6 +171,7 @@ class Context(DependencySet):
         self.repeated: dict[Context, None] = {}
         self.each_turn: dict[Context, None] = {}
         self.dispatches = self.dispatches_often = self.takes_steps = self.reads_numbers = False
+        self.computes = False
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
         self.steps: list[str] = []

@@ -8,6 +8,7 @@ reads: its results have a mark of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AnySet
 from typing import TYPE_CHECKING, TypeGuard
 
 from xlalint.abstract.lattice import join_all
@@ -138,7 +139,7 @@ def _walk_callees(context: Context) -> Iterator[Context]:
 
 def mark_result(value: Value, framework: str, depth: int, *, whole: bool, trains: bool = True) -> Value:
     """Mark the tensors that a compiled function gives in a turn of a loop; with `whole`, all that is not known is such a tensor."""
-    place = f"{_MARK}{depth}{'' if trains else _COLLECTED}"
+    place = f"{mark_at(depth)}{'' if trains else _COLLECTED}"
 
     def mark(leaf: Value) -> Value:
         if isinstance(leaf, LibraryInstance) or (isinstance(leaf, Tensor) and leaf.framework != ARRAYS):
@@ -146,6 +147,11 @@ def mark_result(value: Value, framework: str, depth: int, *, whole: bool, trains
         return tensor(framework, place=place, sure=False) if whole and leaf is UNKNOWN else leaf
 
     return map_leaves(value, mark)
+
+
+def mark_at(depth: int) -> str:
+    """The mark of what a turn of a loop at this depth computes."""
+    return f"{_MARK}{depth}"
 
 
 def of_earlier_turn(value: Value) -> Value:
@@ -194,7 +200,18 @@ def handed_on(value: Value, depth: int, *, within: int = 0) -> Value:
         if _depth_of(leaf) > within:
             return _without_mark(leaf)
         suffix = _COLLECTED if leaf.place.endswith(_COLLECTED) else ""
-        return _marked_anew(leaf, f"{_MARK}{depth}{suffix}")
+        return _marked_anew(leaf, f"{mark_at(depth)}{suffix}")
+
+    return map_leaves(value, mark)
+
+
+def computed_in_turn(value: Value, depth: int, frameworks: AnySet[str]) -> Value:
+    """Return what a function of the host's gives to a turn of a loop, for which it asked the device."""
+
+    def mark(leaf: Value) -> Value:
+        if type(leaf) is not Tensor or leaf.place or leaf.framework not in frameworks:
+            return leaf
+        return _marked_anew(leaf, mark_at(depth))
 
     return map_leaves(value, mark)
 

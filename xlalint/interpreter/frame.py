@@ -24,6 +24,7 @@ from xlalint.abstract.values import (
     Value,
     is_leaf,
     members,
+    tensor,
     tensors,
 )
 from xlalint.analysis.hazard import Confidence, Frequency
@@ -37,9 +38,11 @@ from xlalint.interpreter.dispatch_loops import (
     is_of_innermost,
     is_of_turn,
     leads_to,
+    mark_at,
     mark_of,
     of_earlier_turn,
     of_ended_loop,
+    takes_no_turns,
     takes_step,
     turns_beyond,
 )
@@ -114,6 +117,8 @@ Excuse = Literal["", "host", "apart", "error path", "once", "guarded"]
 """Why a hazard does not count where it is met, "" if it does: the value is on the host, the code fills a graph of its own, is an error
 path, runs once, or catches what the tracer raises."""
 
+# What copies values of the host's to the device: that runs beside its operations.
+_COPYING: Final = frozenset(("array", "asarray"))
 _BATCH_HOOKS: Final = ("_step", "_batch_start", "_batch_end")
 _FEW_READS: Final = 10  # of a call, which cost a run nothing where it makes one
 _NO_NAMES: Final[frozenset[str]] = frozenset()
@@ -436,15 +441,16 @@ class Frame:
             self._withhold(rule, at, value, "host")
             return
         policy = self.interpreter.policies.get(rule, NO_POLICY)
+        asked = culprit if culprit.place else self._computed_by_call(culprit, node)
         if (
-            culprit.place
+            asked is not None
             and (policy.reads_value or rule == PRINT_TENSOR)
             and not policy.eager_recompiles
             and not severity
             and at_most > Confidence.POSSIBLE
             and variant not in (ASSERT, HOST_ASSERT)  # who checks results at each turn waits for them on purpose
         ):
-            self.read_in_turn(at - self.base, culprit, node, copies=rule == TO_HOST)
+            self.read_in_turn(at - self.base, asked, node, copies=rule == TO_HOST)
         raises = self.interpreter.libraries.of(culprit.framework).raises
         excuse = self._excuse(policy)
         if not excuse and self.paths.try_depth and raises and policy.tracer_raises:
@@ -546,6 +552,17 @@ class Frame:
                 turn.aside.append(read)
         self.context.reads_numbers |= called and not copies
         self._has_read(node)
+
+    def _computed_by_call(self, value: Tensor, node: ir.Node | None) -> Tensor | None:
+        """Return a tensor as what each call of a function computes, if an operation gives it in one that has no loop; else None."""
+        made = self._assigned_once(node) if node is not None else None
+        if type(made) is not ir.Call or self.loops.lasting or self.function is None:
+            return None
+        if value.framework not in self.libraries.queued or not takes_no_turns(self.function):
+            return None
+        called = self._look_at(made.func)
+        runs = type(called) is LibrarySymbol and runs_at_once(self, value.framework, called.name)
+        return tensor(value.framework, value.dtype, value.rank, mark_at(0), value.sure) if runs else None
 
     def _evaluates(self, turn: LoopTurns, value: Tensor, node: ir.Node) -> bool:
         """Return whether the turns of a loop are those of an evaluation at every n-th step of a loop around: what each computes for
@@ -997,6 +1014,15 @@ def device_tensor(value: Value) -> Tensor | None:
         if type(member) is Tensor and member.framework != ARRAYS and member.place != "cpu" and not member.static:
             return member
     return None
+
+
+def runs_at_once(frame: Frame, framework: str, name: str) -> bool:
+    """Return whether the device computes what a call of a library's function gives, behind all that it was asked for before.
+
+    What only copies values of the host's to the device waits for nothing.
+    """
+    operations = frame.libraries.of(framework).operations if not frame.interpreter.tracing else ()
+    return bool(operations) and name.startswith(operations) and name.rpartition(".")[2] not in _COPYING
 
 
 def is_on_host(value: Value) -> bool:

@@ -141,6 +141,10 @@ class Loops:
         self.counters: frozenset[str] = frozenset()
         self.counted: frozenset[str] = frozenset()
 
+    def follow_step(self) -> bool:
+        """Return whether the innermost lasting loop takes a step in each turn: what the device is asked for there waits for that."""
+        return self.turn is not None and self.stepping is self.turn.loop
+
 
 class Paths:
     """How the code under way is reached, as counts of what stands around it.

@@ -65,6 +65,7 @@ from xlalint.interpreter.device_loops import entering, last_name
 from xlalint.interpreter.dispatch_loops import (
     calls_steps,
     compiled_by,
+    computed_in_turn,
     computed_with,
     handed_on,
     keeps_numbers,
@@ -1049,7 +1050,7 @@ class Interpreter:
         depth = frame.loops.lasting
         if not framework:
             if not context.dispatches:
-                return computed_with(context.returns, mark)
+                return self._give_computed(frame, context, mark)
             frame.dispatches()
             if takes_many_steps(context) or not takes_no_turns(func.info):
                 frame.takes_many()
@@ -1066,6 +1067,16 @@ class Interpreter:
         elif semantics.gives_tensors:
             returned = as_carried(returned, framework)
         return self._mark_dispatched(frame, returned, framework, trains=trains, steps=steps)
+
+    def _give_computed(self, frame: Frame, context: Context, mark: str) -> Value:
+        """Return what a function gives that calls nothing compiled, behind the step of a loop that calls it."""
+        given = computed_with(context.returns, mark)
+        if not context.computes:
+            return given
+        frame.context.computes = True
+        return (
+            computed_in_turn(given, frame.loops.lasting, self.libraries.queued) if frame.loops.follow_step() else given
+        )
 
     def _keeps_numbers(self, func: Function, filters: AnySet[str]) -> bool:
         """Return whether a compiled function leaves what it gives as it is, where that is no array."""

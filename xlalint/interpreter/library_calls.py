@@ -44,8 +44,8 @@ from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
 from xlalint.interpreter.device_loops import last_name
-from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
-from xlalint.interpreter.frame import body_of, device_tensor, is_on_host
+from xlalint.interpreter.dispatch_loops import computed_in_turn, mark_compiled, mark_of, mark_result
+from xlalint.interpreter.frame import body_of, device_tensor, is_on_host, runs_at_once
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.mapped_functions import mark_mapped
 from xlalint.interpreter.seeding import is_seeded
@@ -263,6 +263,10 @@ class LibraryCall:
                 result = join(result, UNKNOWN)
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
+        if runs_at_once(self.frame, self.entry.framework, self.name):
+            self.frame.context.computes = True
+            if self.frame.loops.follow_step():
+                result = computed_in_turn(result, self.frame.loops.lasting, self.frame.libraries.queued)
         func = self.node.func
         if self.frame.loops.stepping is None or self.owner is None or type(func) is not ir.Attr:
             return result
@@ -825,11 +829,9 @@ class LibraryCall:
 
 def added_up(frame: Frame, framework: str, name: str, given: Value) -> Value:
     """Return what an object gives that adds up what the steps of a loop compute: each turn of it computes that anew."""
-    loops = frame.loops
-    adds_up = name in frame.libraries.of(framework).adds_up
-    if not adds_up or loops.turn is None or loops.stepping is not loops.turn.loop:
+    if name not in frame.libraries.of(framework).adds_up or not frame.loops.follow_step():
         return given
-    return mark_result(given, framework, loops.lasting, whole=False)
+    return mark_result(given, framework, frame.loops.lasting, whole=False)
 
 
 def _is_device_tensor(value: Value) -> bool:

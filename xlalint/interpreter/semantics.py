@@ -407,6 +407,7 @@ class Libraries:
         self.makers = _union([one.makers for one in everything])
         self.options = _union([one.options for one in everything])
         self.of_told_by_call = _union([one.adds_up for one in everything if one.told_by_call])
+        self.queued = frozenset([one.name for one in everything if one.operations])
         self.placeless_targets = _union([one.placeless_targets for one in everything])
         self.show_targets = tuple([one.shows_target for one in everything if one.shows_target is not None])
         words = [one.steps for one in everything if one.steps is not None]
