@@ -13,6 +13,7 @@ from xlalint.abstract.values import (
     NO_GRADIENT,
     NONE,
     UNKNOWN,
+    Class,
     Const,
     Function,
     Host,
@@ -119,6 +120,7 @@ path, runs once, or catches what the tracer raises."""
 
 # What copies values of the host's to the device: that runs beside its operations.
 _COPYING: Final = frozenset(("array", "asarray"))
+_USED: Final = (Class, Function, LibrarySymbol, Module)
 _BATCH_HOOKS: Final = ("_step", "_batch_start", "_batch_end")
 _FEW_READS: Final = 10  # of a call, which cost a run nothing where it makes one
 _NO_NAMES: Final[frozenset[str]] = frozenset()
@@ -738,16 +740,25 @@ class Frame:
         return not isinstance(owner, (Const, Host, LibrarySymbol, Module, Tensor))
 
     def _is_of_host(self, func: ir.Node, framework: str) -> bool:
-        """Return whether what is called is neither the framework's nor of a module that uses it, or may be so."""
+        """Return whether what is called is neither the framework's nor of a module that uses it, or may be so.
+
+        A function of such a module that names nothing of a library's, and nothing else that is called there, is none of the framework's.
+        """
         if not isinstance(func, (ir.Name, ir.Attr)):
             return False
         called = self._look_at(func)
         return any(
-            self.interpreter.annotations.framework(one.info.module) != framework
+            self.interpreter.annotations.framework(one.info.module) != framework or self._names_nothing(one.info)
             if type(one) is Function
             else one is UNKNOWN
             for one in members(called)
         )
+
+    def _names_nothing(self, info: FunctionInfo) -> bool:
+        """Return whether the names that a function's body uses are Python's, its own, or of the module's constants."""
+        program = self.interpreter.program
+        named = [program.resolve(info.module, one) for one in info.answers(_names_in)]
+        return not info.ir.decorators and not any(isinstance(one, _USED) for one in named)
 
     def _is_of_arrays(self, func: ir.Node) -> bool:
         """Return whether what is called is a function of a library of the host's arrays."""
@@ -1001,6 +1012,10 @@ def _is_of_library(value: Value) -> bool:
     if type(value) is Tensor:
         return value.sure
     return isinstance(value, (LibrarySymbol, LibraryInstance)) and value.name not in NAMESPACES
+
+
+def _names_in(info: FunctionInfo) -> tuple[ir.Name, ...]:
+    return tuple([one for one in ir.walk(info.body) if type(one) is ir.Name])
 
 
 def _is_of_host(value: Value) -> bool:

@@ -74,6 +74,20 @@ def train(params, loader, rate):
         params, loss = step(params, batch)
         {0}
 """
+GRID = """
+SIZE = 15
+
+def move(at, action):
+    later = {0}
+    return later, 1.0
+
+def play(params, rows):
+    at = 0
+    while True:
+        action = int(jnp.argmax(params @ rows[at]))
+        at, reward = move(at, action)
+        params, loss = step(params, reward)
+"""
 TURNS = "    for b in loader:\n        params, loss = step(params, b)\n"
 SILENT = {
     "before the loop": "def train(params, loader, rate):\n    print(float(jnp.sum(rate)))\n" + TURNS,
@@ -105,8 +119,11 @@ SILENT = {
         "def play(params, env):\n    seen = env.reset()\n    while True:\n        action: int = jnp.argmax(jnp.tanh(seen)).item()\n"
         "        later, reward = env.step(action)\n        params, loss = step(params, reward)\n        seen = later"
     ),
+    "an action that a simulation of plain Python needs, in the same module": GRID.format("(at + action) % 16"),
+    "such a simulation, by functions of Python's and a constant": GRID.format("min(max(at + action, 0), SIZE)"),
 }
 FOUND = {
+    "an action of which a compiled function makes the next state": GRID.format("step(at, action)[0]"),
     "of what the step gave": LOOP.format("print(float(jnp.linalg.norm(params)))"),
     "of what was there before": LOOP.format("print(float(jnp.sum(rate)))"),
     "by a name": LOOP.format("norm = jnp.sum(rate)\n        print(float(norm))"),
