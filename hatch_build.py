@@ -284,7 +284,9 @@ def compile_modules(root: Path, folder: Path, *, everything: bool) -> list[tuple
             # more than twice as long as to compile it, and to silence it (`-w`) does not keep it from looking.
             # `-Og` is three fifths of the work of `-O1`; of two such options the last one counts.
             level = [] if everything else ["-Og"]
-            module.extra_compile_args = [*module.extra_compile_args, "-Wno-all", "-w", *level]
+            # What others cannot call, compiled functions call by its address, and gcc drops the copies that nobody calls.
+            hidden = "-fvisibility=hidden"
+            module.extra_compile_args = [*module.extra_compile_args, "-Wno-all", "-w", hidden, *level]
         command = build_ext(Distribution({"name": "xlalint", "ext_modules": modules}))
         command.build_lib, command.build_temp = "out", "temp"
         command.ensure_finalized()
