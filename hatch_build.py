@@ -248,14 +248,16 @@ def keep_lookups(code: str, changing: frozenset[str]) -> str:
     def field(found: re.Match[str]) -> str:
         return f"{found['before']}{found['value']} = get_field({found['asked']}, &field_places[{next(fields)}]);"
 
-    code = _OF_MODULE.sub(lambda found: once("", found), code)
-    code = _OF_GLOBALS.sub(lambda found: found[0] if found["name"] in changing else once(found["module"], found), code)
-    code = _FIELD.sub(field, code)
-    if not kept:
+    rewritten = _OF_MODULE.sub(lambda found: once("", found), code)
+    rewritten = _OF_GLOBALS.sub(
+        lambda found: found[0] if found["name"] in changing else once(found["module"], found), rewritten
+    )
+    rewritten = _FIELD.sub(field, rewritten)
+    if rewritten == code:
         return code  # it only loads a module from the library
     places = f"static PyObject *kept_names[{len(kept) + 1}];\nstatic FieldPlace field_places[{next(fields) + 1}];\n"
     end = code.index("\n\n")  # of what it includes
-    return code[:end] + LOOKUPS + places + code[end:]
+    return code[:end] + LOOKUPS + places + rewritten[end:]
 
 
 def compile_modules(root: Path, folder: Path, *, everything: bool) -> list[tuple[Path, str]]:

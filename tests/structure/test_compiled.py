@@ -128,5 +128,10 @@ def test_lookups_are_kept() -> None:
     assert kept.index("static PyObject *kept_names") < kept.index("r1 = ")
 
 
+def test_fields_alone_are_read_by_their_place() -> None:
+    kept = hook()["keep_lookups"]("#include <init.c>\n\n" + FIELD, frozenset())
+    assert kept.index("static inline PyObject *get_field") < kept.index("r7 = get_field(")
+
+
 def test_code_without_lookups_is_left() -> None:
     assert hook()["keep_lookups"]("#include <Python.h>\n\nint x;\n", frozenset()) == "#include <Python.h>\n\nint x;\n"
