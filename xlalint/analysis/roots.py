@@ -402,6 +402,8 @@ class Roots:
         elif why := self._drives(info):
             whole = why == TAKES_STEP or self.interpreter.drivers.is_repeated(info)
             yield Candidate(info, why, 2, per_turn=not whole, drives=True)
+        elif self._feeds_data(info, given):
+            return
         elif given is not None:
             yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
         elif framework and self._called(info) and not self._host_side(info):
@@ -431,6 +433,8 @@ class Roots:
                 # Metrics are updated by a compiled step, or by the host's code between steps: nothing in the class says which.
                 sure = kind != "metric" or not self.interpreter.libraries.of(tracer.framework).compiles_if_asked
                 yield Candidate(info, f"{base}.{name}", 1 if sure else 2, tracer, of_base=kind == "module")
+            elif self._feeds_data(info, given):
+                continue
             elif given is not None:
                 yield Candidate(info, f"decorated with `{given.name}`", 1, given.tracer, given)
             elif framework and kind not in _HOST_KINDS and self._called(info) and not self._host_side(info):
@@ -471,6 +475,13 @@ class Roots:
             return None
         found = self.interpreter.handed.of(info)
         return next((given for given in found if given is not None), None)
+
+    def _feeds_data(self, info: FunctionInfo, given: HandOver | None) -> bool:
+        """Return whether a function that is handed to a tracer prepares data, and the program does not say that XLA compiles it."""
+        framework = self.frameworks.get(given.tracer.framework) if given is not None else None
+        if given is None or framework is None or framework.feeds_data is None or given.tracer.compiles:
+            return False
+        return framework.feeds_data(info)
 
     def _configured(self, info: FunctionInfo) -> bool:
         """Return whether the user's `roots` name the function."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from xlalint.interpreter.context import Context, PendingHazard, RootContext
     from xlalint.interpreter.semantics import Semantics
     from xlalint.interpreter.tracer import Runner, Tracer
-    from xlalint.program.linker import ClassInfo, ModuleInfo, Program
+    from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo, Program
     from xlalint.rules.policy import Policies, Policy
 
 
@@ -61,6 +61,7 @@ class Framework:
       `tracing_methods`: those among them that are methods of the framework's objects, known by their name alone where nothing says whose.
     - `host_roots(module)`: contexts of host code, besides what leads to a check; `root_of_data(module)`: the root that a data file is.
     - `prepares_data(klass)`: whether a class belongs into the input pipeline, which is not compiled.
+    - `feeds_data(info)`: whether a function that a tracer is handed is one of an input pipeline all the same.
     - `trains_eagerly(klass)`: whether what the framework calls on a class is run as it stands: its module trains it so, and traces nothing.
     - `module_first`: on a device, the module's top level is run before its functions, which read what it made.
     - `variant_under(tracer, pending, policy)`: the variant of a hazard of its tensors in code that the tracer runs, None where it is none.
@@ -82,6 +83,7 @@ class Framework:
         host_roots: Callable[[ModuleInfo], Iterable[Context]] | None = None,
         root_of_data: Callable[[ModuleInfo], RootContext | None] | None = None,
         prepares_data: Callable[[ClassInfo], bool] | None = None,
+        feeds_data: Callable[[FunctionInfo], bool] | None = None,
         trains_eagerly: Callable[[ClassInfo], bool] | None = None,
         module_first: bool = False,
         variant_under: Callable[[Tracer, PendingHazard, Policy], str | None] | None = None,
@@ -100,6 +102,7 @@ class Framework:
         self.host_roots = host_roots
         self.root_of_data = root_of_data
         self.prepares_data = prepares_data
+        self.feeds_data = feeds_data
         self.trains_eagerly = trains_eagerly
         self.module_first = module_first
         self.variant_under = variant_under

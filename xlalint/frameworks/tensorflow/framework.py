@@ -21,6 +21,7 @@ from xlalint.frameworks.tensorflow.conversion import (
     trains_eagerly,
     variant_under,
 )
+from xlalint.frameworks.tensorflow.pipelines import feeds_data
 from xlalint.frameworks.tensorflow.platform import platform_of
 from xlalint.interpreter.semantics import Semantics, Surroundings
 
@@ -92,6 +93,7 @@ FRAMEWORK = Framework(
     ),
     tracing_methods=frozenset(("run",)),
     prepares_data=prepares_data,
+    feeds_data=feeds_data,
     trains_eagerly=trains_eagerly,
     module_first=True,
     variant_under=variant_under,
