@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 
 class TargetFinder(NamedTuple):
     """The targets of a framework, and how to find the one that a module shows, or that a project's requirements and the release for which
-    it is judged tell ("" where they tell none)."""
+    it is judged tell ("" where they tell none). Its packages that stand `apart` are at home beside other frameworks, too."""
 
     framework: str
     targets: tuple[str, ...]
     find: Callable[[ModuleInfo], str]
     find_pinned: Callable[[tuple[str, ...], tuple[int, ...]], str]
+    apart: tuple[str, ...] = ()
+
+    def is_used(self, module: ModuleInfo) -> bool:
+        """Return whether a module has something of the framework at hand, and not only what stands apart."""
+        bindings = (one for one in module.imports.values() if one.module.partition(".")[0] == self.framework)
+        paths = [f"{one.module}.{one.name}." for one in bindings if not one.level]
+        own = [path for path in paths if not path.startswith(self.apart)] if self.apart else paths
+        return self.framework in module.at_hand and (bool(own) or not paths)
 
 
 class Chosen(NamedTuple):
@@ -60,7 +68,7 @@ class Targets:
                 if module.taught.target not in framework.targets:
                     found = self._choose_for(module, framework, shown)
                     module.taught = module.taught.with_target(found.target, framework.targets)
-                    if not module.followed and (module in shown or framework.framework in module.at_hand):
+                    if not module.followed and (module in shown or framework.is_used(module)):
                         self.chosen.append(found)
 
     def _choose_for(

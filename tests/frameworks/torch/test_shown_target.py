@@ -107,6 +107,26 @@ def test_nothing_tells(text: str, tmp_path: Path) -> None:
     assert chosen(tmp_path, script=text) == [("torch_tpu", "")]
 
 
+@pytest.mark.parametrize(
+    ("imports", "told"),
+    [
+        pytest.param("from torch.utils.tensorboard import SummaryWriter", [], id="summaries"),
+        pytest.param("from torch.utils.data import DataLoader, Dataset", [], id="batches"),
+        pytest.param("import torch.utils.data as data", [], id="batches by a name of their own"),
+        pytest.param("import jax.numpy as jnp", [], id="another framework"),
+        pytest.param("from torch.utils.checkpoint import checkpoint", [("torch_tpu", "")], id="another package"),
+        pytest.param("import torch.utils.data", [("torch_tpu", "")], id="torch itself"),
+        pytest.param(
+            "import torch\nfrom torch.utils.data import DataLoader", [("torch_tpu", "")], id="torch and batches"
+        ),
+    ],
+)
+def test_what_other_frameworks_use_too_asks_for_no_target(
+    imports: str, told: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    assert chosen(tmp_path, script=f"import jax\n{imports}\n") == told
+
+
 @pytest.mark.parametrize("text", OF_TORCH_XLA.values(), ids=OF_TORCH_XLA)
 def test_what_is_for_torch_xla(text: str, tmp_path: Path) -> None:
     assert chosen(tmp_path, script=text) == [("torch_xla", "code")]

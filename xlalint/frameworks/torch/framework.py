@@ -373,6 +373,8 @@ _EVALUATES = "eval"
 _CLEARS = "zero_grad"
 _CONTAINERS = ("torch.nn.Module", "torch.nn.ModuleList", "torch.nn.Sequential")
 
+# Batches and summaries, which programs of other frameworks use as well.
+_APART = ("torch.utils.data.", "torch.utils.tensorboard.")
 _SEMANTICS = Semantics(
     "torch",
     tensor_class="torch.Tensor",
@@ -413,7 +415,7 @@ _SEMANTICS = Semantics(
     makers=_MAKERS,
     refuses_arrays=True,
     placeless_targets=frozenset(("torch_compile",)),
-    shows_target=TargetFinder("torch", row_of("torch").targets, find_target, find_pinned),
+    shows_target=TargetFinder("torch", row_of("torch").targets, find_target, find_pinned, _APART),
     steps=DeviceSteps(
         steps=frozenset(("optimizer_step", "mark_step", "sync", "step", _GRADIENTS)),
         gradients=frozenset((_GRADIENTS,)),
