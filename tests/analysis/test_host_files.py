@@ -42,12 +42,13 @@ SILENT = {
         "pandas",
         "def f(x: torch.Tensor, path):\n    with open(path) as file:\n        file.write(str(x.item()))\n",
     ),
-    "a test of pytest": ("pytest", "def check(x: torch.Tensor):\n    return x.sum().item()\n"),
+    "a test of pytest": ("pytest", "@pytest.fixture\ndef check(x: torch.Tensor):\n    return x.sum().item()\n"),
     "a method of a class of tests": (
         "argparse",
         "class TestLoss:\n    def test_sum(self, x: torch.Tensor):\n        return x.sum().item()\n",
     ),
-    "a test of unittest": ("unittest", "def check(x):\n    return x.detach().sum().item()\n"),
+    "a test by its name": ("unittest", "def test_sum(x: torch.Tensor):\n    return x.sum().item()\n"),
+    "a test of unittest": ("unittest", "@unittest.skip\ndef check(x):\n    return x.detach().sum().item()\n"),
     "a file of data sets": (
         "pandas",
         "class Rows(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n        return i\n"
@@ -88,6 +89,11 @@ SILENT = {
     ),
 }
 FOUND = {
+    "what imports a module for tests, and does nothing with it": (
+        "unittest",
+        "def check(x: torch.Tensor):\n    return x.sum().item()\n",
+    ),
+    "what imports a part of one": ("unittest.mock as mock", "def check(x: torch.Tensor):\n    return x.sum().item()\n"),
     "a loop that runs a model it is given, without gradients": (
         "argparse",
         "def f(net, x):\n    with torch.no_grad():\n        for _ in range(64):\n"

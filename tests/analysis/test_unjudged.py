@@ -36,8 +36,8 @@ JUDGED = {
     "        return loss\n",
     "a step that takes tensors": "def step(x: torch.Tensor):\n    x.sum().backward()\n",
     "a closure of a loop": CLOSURE,
-    "a test": "import pytest\n\n" + HALF,
-    "a test of the library's kind": "import unittest\n\n" + HALF,
+    "a test": "import pytest\n\npytest.importorskip('torch')\n" + HALF,
+    "a test of the library's kind": "import unittest\n\nclass Case(unittest.TestCase):\n    pass\n" + HALF,
     "a method that is only named so": "def move(robot):\n    robot.backward\n",
 }
 UNJUDGED = {

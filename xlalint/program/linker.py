@@ -420,10 +420,29 @@ def _source(binding: ir.Binding) -> tuple[str, int]:
 
 
 def _find_testing(unit: ir.Unit) -> str:
-    """Return the module for tests that is imported, the first by name, or that collects a file's tests by their names, or ""."""
-    modules = [one.module for one in unit.imports if not one.level]
-    found = [name for name in _TESTING for one in modules if f"{one}.".startswith(f"{name}.")]
-    return min(found, default="") or (_PYTEST if _is_collected(unit) else "")
+    """Return the module for tests that is imported and used, the first by name, or that collects a file's tests by their names, or ""."""
+    found = [
+        (name, one.local)
+        for name in _TESTING
+        for one in unit.imports
+        if not one.level and f"{one.module}.".startswith(f"{name}.")
+    ]
+    used = [name for name, local in found if _names_tests(unit) or _uses(unit, local)]
+    return min(used, default="") or (_PYTEST if _is_collected(unit) else "")
+
+
+def _names_tests(unit: ir.Unit) -> bool:
+    """Return whether a file is called one of tests, or something in it is."""
+    names = [unit.module.rpartition(".")[2], *(one.name for one in unit.functions), *(one.name for one in unit.classes)]
+    return any("test" in name.lower() for name in names)
+
+
+def _uses(unit: ir.Unit, name: str) -> bool:
+    """Return whether a file does something with what it imports under a name, if only perhaps."""
+    bodies = [unit.body, *(one.body for one in unit.functions), *(one.body for one in unit.classes)]
+    nodes = [one.decorators for one in unit.functions] + [one.bases + one.decorators for one in unit.classes]
+    named = (one.id for one in ir.walk(tuple(nodes)) if type(one) is ir.Name)
+    return name == "*" or name in named or any(name.encode() in body for body in bodies)
 
 
 def _is_collected(unit: ir.Unit) -> bool:

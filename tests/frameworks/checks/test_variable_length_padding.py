@@ -67,7 +67,7 @@ SILENT = {
                 return self.model(**self.tokenizer(texts, padding="max_length", return_tensors="pt"))
         """,
     "one length in a loop": "for x in xs:\n    tokenizer(x, padding='max_length', max_length=64, return_tensors='pt')",
-    "in a test": "import pytest\nfor x in xs:\n    model(**tokenizer(x, return_tensors='pt'))",
+    "in a test": "import pytest\npytest.importorskip('torch')\nfor x in xs:\n    model(**tokenizer(x, return_tensors='pt'))",
     "lists of what a loop tokenizes": """
         def encode(texts, most):
             found = []
