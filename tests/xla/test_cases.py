@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.xla.conftest import LIMIT
+
 HERE = Path(__file__).parent
-LIMIT = 300.0  # seconds for all programs of a backend
 NEEDS = {"jax": ("jax", "flax"), "tensorflow": ("tensorflow",)}
 _HEADER = re.compile(r"^=== (?P<ident>[^:\n]+)(?:: (?P<told>.*))?\n", re.MULTILINE)
 _EXPECTED = re.compile(r"# (?P<kind>compilation|host-sync|error) (?P<words>.+)$")

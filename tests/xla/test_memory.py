@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.xla.conftest import HERE, require
+from tests.xla.conftest import HERE, LIMIT, require
 from xlalint.fixes.toolkit.operations import NEW
 
 SHARING = (
@@ -35,7 +35,7 @@ def test_operations_give_tensors_of_their_own() -> None:
         input=json.dumps([*sorted(NEW), *SHARING]),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LIMIT,
         check=True,
     )
     seen = json.loads(done.stdout.splitlines()[-1])

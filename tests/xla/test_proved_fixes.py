@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.xla.conftest import LIMIT
+
 ROOT = Path(__file__).parents[2]
 
 PROVEN = """import torch
@@ -62,7 +64,9 @@ def checked(folder: Path, text: str, *options: str) -> subprocess.CompletedProce
     file.write_text(text)
     command = [sys.executable, "-m", "xlalint", "check", "--no-cache", "--isolated", "--verify", *options, str(file)]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": path})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=LIMIT, env={**os.environ, "PYTHONPATH": path}
+    )
 
 
 @pytest.mark.torch_xla

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.xla.conftest import LIMIT
+
 SCRIPTS = Path(__file__).parent / "scripts"
-LIMIT = 420.0  # seconds; on a quiet machine the longest takes 40
 Where = tuple[str, str, str]
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.xla.conftest import LIMIT
+
 SCRIPTS = Path(__file__).parent / "scripts"
-LIMIT = 420.0  # seconds; on a quiet machine it takes 20
 WITHOUT_TPU = """
 import json, os
 import tensorflow as tf

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.xla.conftest import require
+from tests.xla.conftest import LIMIT, require
 from xlalint.verify.inputs import WARM_UP
 from xlalint.verify.inputs.marks import marks
 from xlalint.verify.model import Step
@@ -20,7 +20,6 @@ from xlalint.verify.model import Step
 HERE = Path(__file__).parent
 BACKENDS = ("torch_xla", "torch_compile")
 Observed = dict[str, dict[str, list[Step]]]
-LIMIT = 300.0  # seconds for the programs of one backend, of which they take a tenth
 _SEES = re.compile(r"# sees: (?P<kinds>.*)$")
 
 

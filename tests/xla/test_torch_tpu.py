@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tests.environments import run_there
-from tests.xla.conftest import HERE, runnable
+from tests.xla.conftest import HERE, LIMIT, runnable
 from tests.xla.test_examples import assert_as_the_page_says
 from tests.xla.test_torch_backends import expected, file_of, lines_of, seen_at
 from tests.xla.tpu_environment import require_torch_tpu
@@ -24,7 +24,6 @@ from xlalint.verify.model import Step
 
 TARGET = "torch_tpu"
 VERIFY = ("-m", "xlalint", "verify", "--isolated", "--backend", TARGET)
-LIMIT = 900.0  # seconds for all examples; they take a third
 _NOT_ON_CPU = ("LuDecomposition", "tpu_custom_call")  # what XLA for the CPU lacks, and libtpu has
 _FOLLOWS = "a required argument is in a failed state"
 _IMPORTS_ELSEWHERE = ("torch_xla", "torchvision", "transformers", "accelerate", "timm")

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.xla.conftest import require
+from tests.xla.conftest import LIMIT, require
 
-LIMIT = 120.0  # seconds, of which the import takes most
 PROGRAM = """
 import json
 import os

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.xla.conftest import require
+from tests.xla.conftest import LIMIT, require
 
 TORCH_XLA = """
 import torch, torch_xla, xlalint
@@ -95,7 +95,7 @@ def told(text: str, folder: Path) -> list[str]:
     (folder / "program.py").write_text(text)
     env = {**os.environ, "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "program.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=240
+        [sys.executable, "program.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout.splitlines()
