@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Mapping as AnyMapping
 
     from xlalint.program.linker import ClassInfo, FunctionInfo, ModuleInfo
 
@@ -20,6 +21,7 @@ ARRAYS: Final = "numpy"
 MAX_ITEMS: Final = 24
 MAX_DEPTH: Final = 5
 MAX_MEMBERS: Final = 5
+_MOST_FIELDS: Final = 32
 _LONGEST_PREFIX: Final = 6
 
 
@@ -298,6 +300,11 @@ def mapping(items: tuple[tuple[str, Value], ...], rest: Value = NEVER) -> Value:
     if depth > MAX_DEPTH:
         return mapping((), UNKNOWN)
     return _make(Mapping, key, depth, {"items": items, "rest": rest})
+
+
+def record_fields(values: AnyMapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """The fields of a record in the order of their names; of one with many no more than these are kept apart."""
+    return tuple(sorted(values.items(), key=lambda item: item[0]))[:_MOST_FIELDS]
 
 
 def instance(klass: ClassInfo, fields: tuple[tuple[str, Value], ...] = (), made: AllocationSite | None = None) -> Value:

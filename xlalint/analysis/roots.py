@@ -478,10 +478,10 @@ class Roots:
 
     def _feeds_data(self, info: FunctionInfo, given: HandOver | None) -> bool:
         """Return whether a function that is handed to a tracer prepares data, and the program does not say that XLA compiles it."""
-        framework = self.frameworks.get(given.tracer.framework) if given is not None else None
-        if given is None or framework is None or framework.feeds_data is None or given.tracer.compiles:
+        if given is None or given.tracer.compiles:
             return False
-        return framework.feeds_data(info)
+        framework = self.frameworks.get(given.tracer.framework)
+        return framework is not None and framework.feeds_data is not None and framework.feeds_data(info)
 
     def _configured(self, info: FunctionInfo) -> bool:
         """Return whether the user's `roots` name the function."""
@@ -632,7 +632,7 @@ class Roots:
             return f"its file is one of host code (`{kinds[hosts[0]]}` is a {hosts[0]} class)"
         augmenting = self.interpreter.libraries.of(self.interpreter.annotations.framework(module)).augmenting
         if augmenting and "module" not in kinds:
-            imported = {f"{one.module}.{one.name}" if one.name else one.module for one in module.unit.imports}
+            imported = {one.dotted for one in module.unit.imports}
             found = sorted(augmenting & imported)
             if found:
                 return f"its file changes examples of data by `{found[0]}`, which is done on the host"

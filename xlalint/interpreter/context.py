@@ -170,8 +170,7 @@ class Context(DependencySet):
         self.inward: dict[Context, None] = {}
         self.repeated: dict[Context, None] = {}
         self.each_turn: dict[Context, None] = {}
-        self.dispatches = self.dispatches_often = self.takes_steps = self.reads_numbers = False
-        self.computes = False
+        self.dispatches = self.dispatches_often = self.takes_steps = self.reads_numbers = self.computes = False
         self.stores: dict[str, Value] = {}
         self.items: dict[str, Value] = {}
         self.steps: list[str] = []

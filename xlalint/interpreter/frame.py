@@ -33,6 +33,7 @@ from xlalint.interpreter.budget import MAX_WORK, CutOff
 from xlalint.interpreter.context import Context, PendingHazard
 from xlalint.interpreter.device_loops import count_turns, names_added_to, names_bounded
 from xlalint.interpreter.dispatch_loops import (
+    computed_in_turn,
     goes_over_table,
     is_collected,
     is_of_call,
@@ -605,6 +606,11 @@ class Frame:
         self.context.dispatches = self.loops.dispatches = True
         if self.loops.turn is not None:
             self.loops.turn.dispatches = True
+
+    def computes(self, given: Value) -> Value:
+        """Return what the device is asked for here by operations: in a loop that takes a step in each turn, it is computed behind that."""
+        self.context.computes = True
+        return computed_in_turn(given, self.loops.lasting, self.libraries.queued) if self.loops.follow_step() else given
 
     def takes_many(self) -> None:
         """Note that the device takes many steps at each turn of the loop around, if the code runs at each."""

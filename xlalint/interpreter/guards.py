@@ -476,6 +476,12 @@ def assigned_once(node: ir.Node, body: tuple[ir.Statement, ...], before: int | N
     return found[0].value if len(found) == 1 else node
 
 
+def attribute_assigned(info: FunctionInfo, name: str) -> list[ir.Node]:
+    """List what a method assigns to an attribute, whatever object has it."""
+    assigned = [one for one in ir.walk_statements(info.body) if type(one) is ir.Assign]
+    return [one.value for one in assigned if any(type(to) is ir.Attr and to.name == name for to in one.targets)]
+
+
 def name_assigned(body: tuple[ir.Statement, ...]) -> dict[str, ir.Node]:
     """Return what names are assigned that just one statement of a body assigns: `assigned_once` of all its names."""
     found: dict[str, ir.Node] = {}
@@ -754,6 +760,7 @@ __all__ = [
     "asks_object",
     "asks_when",
     "assigned_once",
+    "attribute_assigned",
     "attribute_filled_once",
     "begins_count_anew",
     "ends_loop",

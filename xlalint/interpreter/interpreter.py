@@ -47,6 +47,7 @@ from xlalint.abstract.values import (
     members,
     place_of,
     rank_frameworks,
+    record_fields,
     sequence,
     tensor,
     tensors,
@@ -65,7 +66,6 @@ from xlalint.interpreter.device_loops import entering, last_name
 from xlalint.interpreter.dispatch_loops import (
     calls_steps,
     compiled_by,
-    computed_in_turn,
     computed_with,
     handed_on,
     keeps_numbers,
@@ -81,6 +81,7 @@ from xlalint.interpreter.dispatch_loops import (
 )
 from xlalint.interpreter.drivers import Drivers
 from xlalint.interpreter.frame import Env, Frame, body_of
+from xlalint.interpreter.guards import attribute_assigned
 from xlalint.interpreter.library_calls import LibraryCall, module_value_of
 from xlalint.interpreter.library_functions import call_external
 from xlalint.interpreter.mapped_functions import forget_rank, is_mapped
@@ -1071,12 +1072,7 @@ class Interpreter:
     def _give_computed(self, frame: Frame, context: Context, mark: str) -> Value:
         """Return what a function gives that calls nothing compiled, behind the step of a loop that calls it."""
         given = computed_with(context.returns, mark)
-        if not context.computes:
-            return given
-        frame.context.computes = True
-        return (
-            computed_in_turn(given, frame.loops.lasting, self.libraries.queued) if frame.loops.follow_step() else given
-        )
+        return frame.computes(given) if context.computes else given
 
     def _keeps_numbers(self, func: Function, filters: AnySet[str]) -> bool:
         """Return whether a compiled function leaves what it gives as it is, where that is no array."""
@@ -1176,7 +1172,7 @@ class Interpreter:
         replacing = _find_replacing(info)
         if replacing is not None:
             self.reader.current.functions.append(replacing)
-            if any(map(_asks_for_rewriting, _find_assigned(replacing, info.name))):
+            if any(map(_asks_for_rewriting, attribute_assigned(replacing, info.name))):
                 return True
         tracers = [one.tracer for one in self.handed.of(info) if one is not None]
         return any(one.autograph and self.libraries.of(one.framework).stages_loops for one in tracers)
@@ -1470,7 +1466,7 @@ class Interpreter:
         given.update({name: value for name, value in arguments.keywords.items() if name in names})
         unsure = arguments.rest is not None or arguments.extra is not None
         defaults = {} if unsure else self.tables.record_defaults(klass)
-        return tuple(sorted({**defaults, **given}.items(), key=lambda item: item[0]))[:32]
+        return record_fields({**defaults, **given})
 
     def attribute(self, frame: Frame, value: Value, name: str, at: int) -> Value:
         """The value of `value.name`."""
@@ -1671,12 +1667,6 @@ def _find_replacing(info: FunctionInfo) -> FunctionInfo | None:
     made = info.owner.ir.methods.get("__init__") if info.owner is not None else None
     constructor = info.module.functions[made] if made is not None else None
     return constructor if constructor is not None and info.name in constructor.ir.stores else None
-
-
-def _find_assigned(constructor: FunctionInfo, name: str) -> list[ir.Node]:
-    """List what a constructor assigns to an attribute."""
-    assigned = [one for one in ir.walk_statements(constructor.body) if type(one) is ir.Assign]
-    return [one.value for one in assigned if any(type(to) is ir.Attr and to.name == name for to in one.targets)]
 
 
 def _asks_for_rewriting(node: ir.Node) -> bool:

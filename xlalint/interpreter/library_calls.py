@@ -44,7 +44,7 @@ from xlalint.api_tables.cases import choose
 from xlalint.api_tables.entries import Callback, Constant, Entry, Spec
 from xlalint.api_tables.returns import Return, parse_return
 from xlalint.interpreter.device_loops import last_name
-from xlalint.interpreter.dispatch_loops import computed_in_turn, mark_compiled, mark_of, mark_result
+from xlalint.interpreter.dispatch_loops import mark_compiled, mark_of, mark_result
 from xlalint.interpreter.frame import body_of, device_tensor, is_on_host, runs_at_once
 from xlalint.interpreter.guards import assigned_once
 from xlalint.interpreter.mapped_functions import mark_mapped
@@ -264,9 +264,7 @@ class LibraryCall:
         for see in self.frame.libraries.on_library_call:
             see(self, spec, result)
         if runs_at_once(self.frame, self.entry.framework, self.name):
-            self.frame.context.computes = True
-            if self.frame.loops.follow_step():
-                result = computed_in_turn(result, self.frame.loops.lasting, self.frame.libraries.queued)
+            result = self.frame.computes(result)
         func = self.node.func
         if self.frame.loops.stepping is None or self.owner is None or type(func) is not ir.Attr:
             return result

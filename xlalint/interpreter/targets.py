@@ -30,10 +30,11 @@ class TargetFinder(NamedTuple):
 
     def is_used(self, module: ModuleInfo) -> bool:
         """Return whether a module has something of the framework at hand, and not only what stands apart."""
-        bindings = (one for one in module.imports.values() if one.module.partition(".")[0] == self.framework)
-        paths = [f"{one.module}.{one.name}." for one in bindings if not one.level]
-        own = [path for path in paths if not path.startswith(self.apart)] if self.apart else paths
-        return self.framework in module.at_hand and (bool(own) or not paths)
+        if self.framework not in module.at_hand:
+            return False
+        bindings = (one for one in module.imports.values() if not one.level)
+        paths = [f"{one.dotted}." for one in bindings if one.module.partition(".")[0] == self.framework]
+        return not paths or not all(path.startswith(self.apart) for path in paths)
 
 
 class Chosen(NamedTuple):

@@ -491,7 +491,7 @@ class Uncalled:
 
 def _runs_app(module: ModuleInfo) -> bool:
     """Return whether a module has absl run its main function, once flags are parsed."""
-    imported = {f"{one.module}.{one.name}" if one.name else one.module for one in module.unit.imports}
+    imported = {one.dotted for one in module.unit.imports}
     return "absl.app" in imported and "run" in module.unit.calls
 
 

@@ -463,6 +463,11 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     guarded: bool = False
     before: int = 0
 
+    @property
+    def dotted(self) -> str:
+        """The dotted name of what is imported, without the place that leading dots name."""
+        return f"{self.module}.{self.name}" if self.name else self.module
+
 
 PASSED = "()"
 """How `Param.uses` ends where a call is passed the parameter first."""

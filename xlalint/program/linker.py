@@ -415,8 +415,7 @@ def _rebound(bindings: Iterable[ir.Binding]) -> dict[str, tuple[int, int]]:
 
 
 def _source(binding: ir.Binding) -> tuple[str, int]:
-    dotted = f"{binding.module}.{binding.name}" if binding.name else binding.module
-    return dotted, binding.level
+    return binding.dotted, binding.level
 
 
 def _find_testing(unit: ir.Unit) -> str:

@@ -98,7 +98,7 @@ class Imports:
         for binding in self._scene.document.unit.imports:
             if binding.level or binding.local in self._local:
                 continue
-            whole = f"{binding.module}.{binding.name}" if binding.name else binding.module
+            whole = binding.dotted
             if not binding.name and binding.local == root:
                 if f"{binding.module}.".startswith(f"{module}."):
                     return module

@@ -26,6 +26,7 @@ from xlalint.abstract.values import (
     mapping,
     members,
     partial,
+    record_fields,
     sequence,
     tensors,
 )
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
     from xlalint.interpreter.frame import Frame
     from xlalint.interpreter.interpreter import Interpreter
     from xlalint.interpreter.semantics import Special
-
-
-# Of an object with more fields than these no more are kept apart.
-_MOST_FIELDS: Final = 32
 
 
 def _partial(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:
@@ -153,8 +150,7 @@ def _with_fields(record: Value, arguments: Arguments) -> Value:
     if not isinstance(record, Instance):
         return UNKNOWN
     kept = () if arguments.extra is not None else record.fields
-    fields = {**dict(kept), **arguments.keywords}
-    return instance(record.klass, tuple(sorted(fields.items(), key=lambda item: item[0]))[:_MOST_FIELDS], record.made)
+    return instance(record.klass, record_fields({**dict(kept), **arguments.keywords}), record.made)
 
 
 def _signature(interpreter: Interpreter, frame: Frame, arguments: Arguments, node: ir.Call) -> Value:

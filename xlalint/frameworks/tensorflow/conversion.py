@@ -195,7 +195,7 @@ def _is_experimental(node: object) -> bool:
 
 
 def _is_of_keras_2(binding: ir.Binding) -> bool:
-    imported = f"{binding.module}.{binding.name}" if binding.name else binding.module
+    imported = binding.dotted
     return not binding.level and any(imported == one or imported.startswith(f"{one}.") for one in _MODULES_OF_KERAS_2)
 
 

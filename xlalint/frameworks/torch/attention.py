@@ -13,7 +13,7 @@ from xlalint.abstract.values import Const, Value
 from xlalint.analysis.hazard import Confidence
 from xlalint.frameworks.checks.call_site import CallSite, asks_about, report
 from xlalint.interpreter.device_loops import last_name
-from xlalint.interpreter.guards import assigned_once
+from xlalint.interpreter.guards import assigned_once, attribute_assigned
 from xlalint.interpreter.spelling import path_of, spelling
 from xlalint.lowering import ir
 
@@ -181,11 +181,10 @@ class _Method:
         if owner is None or path_of(node.value) != self._receiver:
             return False
         assigned = (
-            one.value
+            one
             for method in owner.all_methods()
             if node.name in method.ir.stores
-            for one in ir.walk_statements(method.body)
-            if type(one) is ir.Assign and node.name in {to.name for to in one.targets if type(to) is ir.Attr}
+            for one in attribute_assigned(method, node.name)
         )
         return any(type(one) is ir.Call and last_name(one.func) in makers for one in assigned)
 

@@ -162,6 +162,4 @@ def _absolute(module: ModuleInfo, node: ir.Node) -> str:
 
 def _meaning(binding: ir.Binding) -> str:
     """The dotted name of what is imported; "" of what is imported by its place beside the module."""
-    if binding.level:
-        return ""
-    return f"{binding.module}.{binding.name}" if binding.name else binding.module
+    return "" if binding.level else binding.dotted
